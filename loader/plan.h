@@ -1,0 +1,68 @@
+/*
+ * plan.h - the ABI between the sentry and the loader stub that starts every
+ * guest program. Included by both; freestanding: no libc headers.
+ *
+ * The kernel executes the stub (a static PIE) with the guest's own argv and
+ * envp. The stub asks for its plan by
+ *     openat(PLAN_DIRFD, buf, PLAN_FLAGS, PLAN_MODE, sizeof(struct plan))
+ * which the filter notifies and which the sentry answers once per exec: it
+ * injects the program (and the ELF interpreter) as descriptors, writes the
+ * struct plan to buf, and returns 0 or -errno. The stub maps the images,
+ * rebuilds the stack where a script needs more arguments, sets brk, auxv and
+ * argument bounds by PR_SET_MM_MAP, closes the descriptors and jumps.
+ *
+ * The stub is not trusted: the sentry validates everything here beforehand
+ * and gives no access by it that the guest does not have.
+ */
+#ifndef CLOCHE_PLAN_H
+#define CLOCHE_PLAN_H
+
+#include <stdint.h>
+
+#define PLAN_DIRFD   (-0x636c6f) /* "clo": no valid directory descriptor */
+#define PLAN_FLAGS   0x20000000  /* an openat flags word nobody else uses */
+#define PLAN_MODE    0x636c6f63
+#define PLAN_VERSION 1
+#define PLAN_SEGMENTS 16  /* PT_LOAD entries per image; more: ENOEXEC */
+#define PLAN_STRINGS  16384 /* exec name and script arguments, NUL-separated */
+
+struct plan_segment {
+	uint64_t vaddr;	  /* page-aligned, relative to the image's bias */
+	uint64_t filesz;  /* bytes mapped from the file, page-rounded up */
+	uint64_t memsz;	  /* whole length, page-rounded up */
+	uint64_t offset;  /* page-aligned file offset */
+	uint64_t zero_from, zero_len; /* bytes to clear after filesz (bss) */
+	uint32_t prot;	  /* PROT_* */
+	uint32_t pad;
+};
+
+struct plan_image {
+	int32_t fd;	 /* in the guest; -1: no such image */
+	uint32_t nsegments;
+	uint64_t base;	 /* where to map (ET_DYN: hint chosen by the sentry,
+			  * ET_EXEC: 0 bias, addresses absolute) */
+	uint64_t span;	 /* from the lowest page to the end of the highest */
+	uint64_t low;	 /* lowest page's vaddr */
+	uint64_t entry, phdr; /* vaddr, before the bias */
+	uint32_t phnum;
+	uint32_t fixed;	 /* 1: ET_EXEC, map at vaddr itself */
+	struct plan_segment segment[PLAN_SEGMENTS];
+};
+
+struct plan {
+	uint32_t version;
+	int32_t error;	    /* nonzero: print message, exit `error` (126/127) */
+	struct plan_image program, interp;
+	uint64_t brk_start; /* 0: end of the program's image */
+	uint64_t stack_prot; /* extra PROT_EXEC for the stack, or 0 */
+	char comm[16];
+	/* strings: exec name (AT_EXECFN), then nprepend script arguments that
+	 * replace argv[0] (interpreter, optional argument, script path) */
+	uint32_t nprepend;
+	uint32_t strings_len;
+	uint64_t personality; /* READ_IMPLIES_EXEC and the like, 0 */
+	char strings[PLAN_STRINGS];
+	char message[256];
+};
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * audit.h - the audit stream: one JSON object a line (docs/audit.md).
+ *
+ * A record stands for a decision. Records are never dropped: when the
+ * destination is slow, audit_emit waits, so the guest does (except from the
+ * tracer thread, which queues without a bound). Blocks of up to 256 records
+ * end in a chain record. Identical allowed look-ups may be coalesced into one
+ * record with "n". All functions may be called from any thread.
+ */
+#ifndef CLOCHE_AUDIT_H
+#define CLOCHE_AUDIT_H
+
+#include "../base/base.h"
+#include "../base/strbuf.h"
+
+enum audit_verdict { AUDIT_ALLOW, AUDIT_DENY, AUDIT_EMULATE, AUDIT_PASS,
+		     AUDIT_ASK, AUDIT_LIMIT };
+
+struct audit;
+
+struct audit_event {
+	const char *call;   /* "openat", or a lifecycle kind: "start", "exec" */
+	pid_t pid, tid, ppid; /* as the guest sees them (pid namespace) */
+	const char *exe;    /* virtual path of the program; may be NULL */
+	const char *args;   /* a JSON object's text, or NULL; built by decode */
+	size_t args_len;
+	const char *path;   /* main resolved path, NULL if none: for coalescing
+			     * and for the refusal lines */
+	enum audit_verdict verdict;
+	char rule[96];	    /* "" if none: "default", "--hide *.pem" ... */
+	const char *hint;   /* option that would allow it, or NULL */
+	int64_t ret;	    /* >= 0: "ret"; -errno: "errno" (name) */
+	uint64_t ns;	    /* time in the sentry */
+	bool coalesce;	    /* may be merged with identical ones */
+	bool tracer;	    /* from the tracer thread: must not wait */
+};
+
+/* sink: "FILE", "fd:N", "unix:PATH", "-" or NULL (nothing is written, but
+ * denials are still collected). id: the sandbox's. */
+int MUST_CHECK audit_open(const char *sink, const char *id, int head_fd,
+			  struct audit **out);
+void audit_emit(struct audit *a, const struct audit_event *ev);
+/* Emits "end" with count and final hash, flushes, closes. */
+void audit_close(struct audit *a, int status);
+/* Waits until all that was emitted reached the destination. */
+int audit_flush(struct audit *a);
+
+/* Refusals so far, deduplicated and counted: what a person reads at the end
+ * and the guest reads in /run/cloche/denials. Appends text lines. */
+void audit_denials(struct audit *a, struct strbuf *out);
+uint64_t audit_count(struct audit *a);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * strbuf.c - see strbuf.h.
+ */
+#include "strbuf.h"
+
+#include <stdio.h>
+
+enum { STRBUF_FIRST = 256 };
+
+void strbuf_init(struct strbuf *b, size_t max)
+{
+	memset(b, 0, sizeof(*b));
+	b->max = max ? max : STRBUF_MAX_DEFAULT;
+}
+
+void strbuf_fini(struct strbuf *b)
+{
+	free(b->data);
+	memset(b, 0, sizeof(*b));
+}
+
+void strbuf_reset(struct strbuf *b)
+{
+	b->len = 0;
+	b->truncated = false;
+	if (b->data)
+		b->data[0] = '\0';
+}
+
+/* Makes room for up to `want` more bytes; returns how many fit. */
+static size_t strbuf_room(struct strbuf *b, size_t want)
+{
+	size_t cap = b->cap ? b->cap : STRBUF_FIRST;
+
+	if (want > b->max - b->len) {
+		b->truncated = true;
+		want = b->max - b->len;
+	}
+	while (cap < b->len + want + 1)
+		cap *= 2;
+	if (cap != b->cap) {
+		b->data = realloc(b->data, cap);
+		BUG_ON(!b->data);
+		b->cap = cap;
+	}
+	return want;
+}
+
+void strbuf_add(struct strbuf *b, const void *data, size_t len)
+{
+	len = strbuf_room(b, len);
+	memcpy(b->data + b->len, data, len);
+	b->len += len;
+	b->data[b->len] = '\0';
+}
+
+void strbuf_puts(struct strbuf *b, const char *s)
+{
+	strbuf_add(b, s, strlen(s));
+}
+
+void strbuf_putc(struct strbuf *b, char c)
+{
+	strbuf_add(b, &c, 1);
+}
+
+void strbuf_printf(struct strbuf *b, const char *fmt, ...)
+{
+	char small[512];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(small, sizeof(small), fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	if ((size_t)n < sizeof(small)) {
+		strbuf_add(b, small, (size_t)n);
+		return;
+	}
+	AUTO_FREE char *big = xmalloc((size_t)n + 1);
+
+	va_start(ap, fmt);
+	vsnprintf(big, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	strbuf_add(b, big, (size_t)n);
+}
+
+/* Length of the well-formed UTF-8 sequence at s, 0 if there is none. */
+static size_t utf8_len(const unsigned char *s, size_t len)
+{
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 :
+		   s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+	if (!n || n > len)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+static void strbuf_escape(struct strbuf *b, const char *s, size_t len,
+			  bool json)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	for (size_t i = 0; i < len;) {
+		size_t n = utf8_len(p + i, len - i);
+		bool c1 = n == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0;
+
+		if (n == 0 || p[i] < 0x20 || p[i] == 0x7f || c1) {
+			strbuf_printf(b, json ? "\\u%04x" : "\\x%02x", p[i]);
+			i++;
+			continue;
+		}
+		if (json && (p[i] == '"' || p[i] == '\\'))
+			strbuf_putc(b, '\\');
+		strbuf_add(b, p + i, n);
+		i += n;
+	}
+}
+
+void strbuf_json_string(struct strbuf *b, const char *s, size_t len)
+{
+	strbuf_putc(b, '"');
+	strbuf_escape(b, s, len, true);
+	strbuf_putc(b, '"');
+}
+
+void strbuf_visible(struct strbuf *b, const char *s, size_t len)
+{
+	strbuf_escape(b, s, len, false);
+}

@@ -1,0 +1,57 @@
+/*
+ * config.h - what `cloche run` was asked to do: the product of the option
+ * tables, read by launch. Plain data; strings are owned by the config unless
+ * said otherwise, and live for the whole run.
+ */
+#ifndef CLOCHE_CONFIG_H
+#define CLOCHE_CONFIG_H
+
+#include "base/base.h"
+
+enum file_access { FILE_RO, FILE_RW, FILE_HIDE, FILE_TMPFS };
+
+/* One --ro, --rw, --hide, --tmpfs, in the order given. */
+struct file_rule {
+	enum file_access access;
+	char *path;  /* absolute host path, or a glob for FILE_HIDE */
+	char *guest; /* where it is shown; equal to path if not given */
+	char *origin; /* what a person wrote: "--hide *.pem", "policy.yaml:4" */
+};
+
+enum apply_mode { APPLY_NONE, APPLY_ASK };
+
+struct limits { /* 0: not limited */
+	uint64_t memory, disk, output; /* bytes */
+	uint64_t pids;
+	double cpus;
+	uint64_t timeout_ms, cpu_time_ms;
+};
+
+struct config {
+	char **argv; /* the command, NULL-terminated */
+	char **envp; /* the guest's environment, NULL-terminated */
+	char *workdir; /* absolute virtual path to start in */
+	char *project; /* host directory that counts as the work directory */
+	char *root;    /* --root DIR or NULL */
+	const char *profile; /* "agent" (default), "home", "strict", "observe" */
+	char *name;	     /* --name or NULL */
+	struct file_rule *files;
+	size_t nfiles;
+	struct limits limits;
+	char *audit;   /* FILE, "fd:N", "unix:PATH", "-" or NULL */
+	bool audit_all;
+	int audit_head_fd; /* -1: none */
+	bool quiet;	   /* no refusal lines */
+	bool diff, json;   /* --diff, --json */
+	enum apply_mode apply;
+	bool insecure_no_userns; /* bare mode by force */
+	bool virtual_root;	 /* --user root, or started by root */
+	uid_t uid; /* the guest's ids, as it sees them */
+	gid_t gid;
+	gid_t *groups;
+	size_t ngroups;
+	char *home;	/* the user's home directory */
+	char *username;
+};
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * sentry.h - the one struct that holds a sandbox's supervisor.
+ *
+ * Lock order: state lock -> audit's own -> nothing. Workers and the notify
+ * thread take the state lock; the tracer takes it for short sections.
+ */
+#ifndef CLOCHE_SENTRY_H
+#define CLOCHE_SENTRY_H
+
+#include <pthread.h>
+
+#include "base/base.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "config.h"
+#include "../fs/vfs.h"
+
+struct audit;
+struct policy;
+struct vfs;
+struct call;
+
+struct sentry {
+	const struct config *cfg;
+	char id[32];
+	bool bare; /* no user namespaces */
+	pthread_mutex_t lock; /* the state lock */
+	struct vfs *vfs;      /* under lock */
+	struct policy *policy; /* immutable */
+	struct audit *audit;   /* own locking */
+	struct htable tasks, tgroups_by_pid; /* under lock */
+	struct list tgroups;		     /* under lock */
+	int listener;  /* seccomp notification descriptor */
+	pid_t init;    /* host pid of the guest init */
+	int init_pidfd;
+	int devpts_fd; /* root of the sandbox's devpts, -1 if none */
+	int tty_ptmx, tty_slave_nr; /* terminal relay; -1 if none */
+	struct vref stdio[3]; /* inherited descriptors, see launch */
+	struct htable sockets; /* net names of Unix sockets; under lock */
+	void *locks;	       /* syscalls/locks.c; under lock */
+	void *inotify;	       /* syscalls/inotify.c; under lock */
+	void *trace;	       /* trace.c */
+	void *workers;	       /* workers.c */
+	int exit_status;
+	uint64_t start_ns;
+};
+
+void sentry_lock(struct sentry *s);
+void sentry_unlock(struct sentry *s);
+
+#endif

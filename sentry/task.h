@@ -1,0 +1,86 @@
+/*
+ * task.h - guest threads and processes as the sentry sees them.
+ *
+ * A struct task is a thread, a struct tgroup a process, a struct fsctx what
+ * CLONE_FS shares. They are made by the tracer at fork/clone/exec events,
+ * before the new thread runs its first instruction, so a notification always
+ * finds its task. All fields are under the state lock (sentry.h) unless said.
+ */
+#ifndef CLOCHE_TASK_H
+#define CLOCHE_TASK_H
+
+#include <sys/resource.h>
+
+#include "base/base.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "../fs/vfs.h"
+
+struct sentry;
+
+/* cwd, root and umask; shared by CLONE_FS, copied by fork. */
+struct fsctx {
+	unsigned refs;
+	struct dentry *root, *cwd; /* counted */
+	mode_t umask;
+};
+
+/* Virtual credentials; copied on write, shared by reference. */
+struct taskcred {
+	unsigned refs;
+	uid_t ruid, euid, suid, fsuid;
+	gid_t rgid, egid, sgid, fsgid;
+	gid_t groups[64];
+	size_t ngroups;
+	uint64_t cap_effective, cap_permitted, cap_inheritable, cap_bounding,
+		cap_ambient;
+	unsigned securebits;
+};
+
+struct tgroup {
+	struct list list; /* sentry.tgroups */
+	struct hnode by_pid;
+	struct list tasks;
+	unsigned ntasks;
+	pid_t pid;  /* host */
+	pid_t vpid; /* in the sandbox's pid namespace; 0: not yet asked */
+	int pidfd;  /* kept open for pidfd_getfd */
+	struct tgroup *parent; /* borrowed; init's children: init; or NULL */
+	struct vref exe;       /* the running program; counted */
+	char *exe_path;	       /* its virtual path at exec time */
+	char *comm_args;       /* NULL; reserved for /proc cmdline */
+	struct rlimit nofile, core; /* virtual values */
+	bool dumpable;		    /* PR_SET_DUMPABLE, virtual */
+	uint64_t start_ns;
+	struct list posix_locks; /* locks.c */
+	void *exec_plan;	 /* exec.c: pending plan of this exec */
+};
+
+struct task {
+	struct list list; /* tgroup.tasks */
+	struct hnode by_tid;
+	struct tgroup *tg;
+	pid_t tid;  /* host */
+	pid_t vtid; /* 0: not yet asked; use task_vtid() */
+	struct fsctx *fs;
+	struct taskcred *cred;
+	bool continued; /* the last notification was continued natively */
+	void *trace;	/* tracer's own state (trace.c) */
+};
+
+/* Borrowed; NULL if unknown. */
+struct task *task_find(struct sentry *s, pid_t tid);
+struct tgroup *tgroup_find(struct sentry *s, pid_t pid);
+struct tgroup *tgroup_find_virtual(struct sentry *s, pid_t vpid);
+/* Host to pid-namespace ids (0 if it has gone); caches. */
+pid_t task_vtid(struct task *t);
+pid_t tgroup_vpid(struct tgroup *tg);
+/* Any host pid to the sandbox's number for it: 0 if it is not in there. */
+pid_t task_pid_to_virtual(struct sentry *s, pid_t host_pid);
+
+/* Copy on write: returns t's own, writable credentials. */
+struct taskcred *task_cred_own(struct task *t);
+/* Fills a vcred that borrows from t->cred. use_real: as access(2) does. */
+void task_vcred(const struct task *t, bool use_real, struct vcred *out);
+
+#endif
