@@ -17,7 +17,8 @@
  *          ROW_BLOCKS, ROW_MUTATES
  * intr     interruption class (law 7): NEVER RESTART ALWAYS BLOCKING
  * support  FULL PART EMUL REFUSED NATIVE NONE, for the docs
- * handler  function in syscalls/, or NULL
+ * handler  function in syscalls/, declared by handlers.h; none for the kinds
+ *          of row that need none (NATIVE, JAILED, REFUSE: see table.def)
  * note     for native rows: why native is safe; for others: what is missing
  *
  * From it come the dispatch array, both seccomp filters, audit decoding,
