@@ -25,6 +25,8 @@
 #define PLAN_VERSION 1
 #define PLAN_SEGMENTS 16  /* PT_LOAD entries per image; more: ENOEXEC */
 #define PLAN_STRINGS  16384 /* exec name and script arguments, NUL-separated */
+#define PLAN_PREPEND  32    /* script arguments at most */
+#define PLAN_AUX      8	    /* auxiliary values that the sentry overrides */
 
 struct plan_segment {
 	uint64_t vaddr;	  /* page-aligned, relative to the image's bias */
@@ -39,8 +41,9 @@ struct plan_segment {
 struct plan_image {
 	int32_t fd;	 /* in the guest; -1: no such image */
 	uint32_t nsegments;
-	uint64_t base;	 /* where to map (ET_DYN: hint chosen by the sentry,
-			  * ET_EXEC: 0 bias, addresses absolute) */
+	uint64_t base;	 /* ET_DYN: where `low` goes, 0: the kernel chooses;
+			  * ET_EXEC: unused, addresses are absolute */
+	uint64_t align;	 /* of base; a power of two, at least a page */
 	uint64_t span;	 /* from the lowest page to the end of the highest */
 	uint64_t low;	 /* lowest page's vaddr */
 	uint64_t entry, phdr; /* vaddr, before the bias */
@@ -49,11 +52,26 @@ struct plan_image {
 	struct plan_segment segment[PLAN_SEGMENTS];
 };
 
+/* Bounds of the program for /proc/PID/stat and brk: vaddrs before the bias. */
+struct plan_bounds {
+	uint64_t start_code, end_code, start_data, end_data;
+};
+
+struct plan_aux {
+	uint64_t type, value; /* replaces the value of an entry that exists */
+};
+
 struct plan {
 	uint32_t version;
 	int32_t error;	    /* nonzero: print message, exit `error` (126/127) */
 	struct plan_image program, interp;
+	struct plan_bounds bounds;
 	uint64_t brk_start; /* 0: end of the program's image */
+	uint32_t brk_absolute; /* 0: brk_start is a vaddr, before the bias */
+	uint32_t doomed; /* the kernel would have killed it by SIGSEGV here */
+	uint32_t naux;
+	uint32_t pad;
+	struct plan_aux aux[PLAN_AUX];
 	uint64_t stack_prot; /* extra PROT_EXEC for the stack, or 0 */
 	char comm[16];
 	/* strings: exec name (AT_EXECFN), then nprepend script arguments that
@@ -62,7 +80,7 @@ struct plan {
 	uint32_t strings_len;
 	uint64_t personality; /* READ_IMPLIES_EXEC and the like, 0 */
 	char strings[PLAN_STRINGS];
-	char message[256];
+	char message[256]; /* NUL-terminated; may be empty */
 };
 
 #endif

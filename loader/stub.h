@@ -1,0 +1,10 @@
+/*
+ * stub.h - what the two halves of the loader stub share; read by the
+ * assembler too, so it holds numbers only.
+ */
+#ifndef CLOCHE_STUB_H
+#define CLOCHE_STUB_H
+
+#define STUB_SCRATCH 0x10000 /* the plan at its start, the stack at its end */
+
+#endif
