@@ -35,7 +35,8 @@ struct plan_request {
 	const struct elf_info *interp; /* NULL: none */
 	int program_fd, interp_fd;     /* numbers in the guest */
 	const char *execfn;	       /* as the guest's exec named it */
-	const char *comm;	       /* path to name it by; NULL: execfn */
+	const char *comm; /* path to name it by; NULL: execfn. For execveat of
+			   * a descriptor: its file (the kernel since 6.14) */
 	const struct plan_args *args;  /* NULL: no script */
 	bool randomize; /* neither ADDR_NO_RANDOMIZE nor the sysctl at 0 */
 	uint32_t naux;	/* at most PLAN_AUX */

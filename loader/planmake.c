@@ -1,5 +1,5 @@
 /*
- * plan.c - makes the plan that the loader stub follows; see planmake.h.
+ * planmake.c - makes the plan that the loader stub follows; see planmake.h.
  *
  * Pure: no descriptor, no guest memory, no lock. The caller has validated the
  * images; lengths are checked here against the plan's fixed room.
