@@ -1,0 +1,265 @@
+// modes: bare
+/* chmod, chown, utimes and truncate families, and umask. */
+#include "guest.h"
+#include <sys/fsuid.h>
+#include <utime.h>
+
+TEST(chmod_forms)
+{
+	put("f", "x");
+	OK(symlink("f", "l"));
+	OK(chmod("f", 0604));
+	EQ(mode_of("f"), 0604);
+	OK(chmod("l", 0640));
+	EQ(mode_of("f"), 0640);
+	int fd = OK(open("f", O_RDONLY));
+	OK(fchmod(fd, 04711));
+	EQ(mode_of("f"), 04711);
+	OK(fchmodat(AT_FDCWD, "f", 0600, 0));
+	EQ(mode_of("f"), 0600);
+	ERR(chmod("none", 0600), ENOENT);
+	ERR(fchmod(99, 0600), EBADF);
+	ERR(chmod("f/x", 0600), ENOTDIR);
+	OK(chmod("f", 0170777));
+	EQ(mode_of("f"), 0777);
+}
+
+TEST(fchmodat2_flags)
+{
+	put("f", "x");
+	OK(symlink("f", "l"));
+	long r = syscall(SYS_fchmodat + 0, AT_FDCWD, "f", 0611);
+	EQ(r, 0);
+	EQ(mode_of("f"), 0611);
+	errno = 0;
+	r = syscall(452, AT_FDCWD, "f", 0600, 0);
+	if (r < 0 && errno == ENOSYS)
+		SKIP("no fchmodat2 in this kernel");
+	EQ(r, 0);
+	EQ(mode_of("f"), 0600);
+	ERR(syscall(452, AT_FDCWD, "l", 0644, AT_SYMLINK_NOFOLLOW),
+	    EOPNOTSUPP);
+	EQ(mode_of("f"), 0600);
+	ERR(syscall(452, AT_FDCWD, "f", 0600, 1), EINVAL);
+	int fd = OK(open("f", O_PATH));
+	OK(syscall(452, fd, "", 0640, AT_EMPTY_PATH));
+	EQ(mode_of("f"), 0640);
+}
+
+TEST(chmod_of_lower_file_keeps_data_and_inode)
+{
+	ino_t ino = ino_of(lower("script.sh"));
+	struct stat st;
+
+	OK(chmod(lower("script.sh"), 0700));
+	EQ(mode_of(lower("script.sh")), 0700);
+	EQ(ino_of(lower("script.sh")), ino);
+	OK(stat(lower("script.sh"), &st));
+	EQ(st.st_mtim.tv_nsec, 123456789);
+	CHECK(strstr(get(lower("script.sh")), "echo script"));
+	put(lower("script.sh"), "other");
+	EQ(mode_of(lower("script.sh")), 0700);
+}
+
+TEST(copy_up_keeps_the_exec_bit)
+{
+	int fd = OK(open(lower("script.sh"), O_WRONLY | O_APPEND));
+
+	EQ(write(fd, "# end\n", 6), 6);
+	OK(close(fd));
+	EQ(mode_of(lower("script.sh")), 0755);
+}
+
+TEST(write_clears_setid_bits)
+{
+	put("f", "x");
+	OK(chmod("f", 06755));
+	int fd = OK(open("f", O_WRONLY));
+	EQ(write(fd, "y", 1), 1);
+	EQ(mode_of("f"), geteuid() ? 0755 : 06755);
+	EQ(mode_of(lower("setuid")), 06755);
+	fd = OK(open(lower("setuid"), O_WRONLY | O_APPEND));
+	EQ(write(fd, "y", 1), 1);
+	EQ(mode_of(lower("setuid")), geteuid() ? 0755 : 06755);
+}
+
+TEST(chmod_of_others_is_EPERM)
+{
+	if (geteuid() == 0)
+		SKIP("root may");
+	ERR(chmod("/etc/passwd", 0600), EPERM);
+	ERR(chmod("/", 0700), EPERM);
+	int fd = OK(open("/etc/passwd", O_RDONLY));
+	ERR(fchmod(fd, 0600), EPERM);
+	ERR(fchown(fd, getuid(), getgid()), EPERM);
+	ERR(futimens(fd, NULL), EACCES);
+	ERR(utimensat(AT_FDCWD, "/etc/passwd",
+		      (struct timespec[2]){{1, 1}, {1, 1}}, 0), EPERM);
+}
+
+TEST(chown_to_oneself)
+{
+	struct stat st;
+
+	put("f", "x");
+	OK(symlink("f", "l"));
+	OK(chown("f", getuid(), getgid()));
+	OK(chown("f", (uid_t)-1, (gid_t)-1));
+	OK(lchown("l", getuid(), (gid_t)-1));
+	int fd = OK(open("f", O_RDONLY));
+	OK(fchown(fd, getuid(), getgid()));
+	OK(fchownat(fd, "", getuid(), getgid(), AT_EMPTY_PATH));
+	ERR(fchownat(AT_FDCWD, "f", getuid(), getgid(), 0x40000), EINVAL);
+	ERR(chown("none", getuid(), getgid()), ENOENT);
+	OK(stat("f", &st));
+	EQ(st.st_uid, getuid());
+	EQ(st.st_gid, getgid());
+	if (geteuid()) {
+		ERR(chown("f", 0, (gid_t)-1), EPERM);
+		ERR(chown("f", (uid_t)-1, 0), EPERM);
+	}
+}
+
+TEST(chown_by_root_shows)
+{
+	struct stat st;
+
+	if (geteuid())
+		SKIP("only root may give files away");
+	put("f", "x");
+	OK(chown("f", 12, 34));
+	OK(stat("f", &st));
+	EQ(st.st_uid, 12);
+	EQ(st.st_gid, 34);
+	OK(chown(lower("file"), 1, 2));
+	OK(stat(lower("file"), &st));
+	EQ(st.st_uid, 1);
+	STREQ(get(lower("file")), "lower file\n");
+}
+
+TEST(chown_clears_setid)
+{
+	put("f", "x");
+	OK(chmod("f", 06755));
+	OK(chown("f", getuid(), getgid()));
+	EQ(mode_of("f"), 0755);
+}
+
+static void times(const char *p, long a, long an, long m, long mn)
+{
+	struct stat st;
+
+	OK(lstat(p, &st));
+	EQ(st.st_atim.tv_sec, a);
+	EQ(st.st_atim.tv_nsec, an);
+	EQ(st.st_mtim.tv_sec, m);
+	EQ(st.st_mtim.tv_nsec, mn);
+}
+
+TEST(utimens_forms)
+{
+	struct timespec t[2] = {{1111, 111}, {2222, 222}};
+
+	put("f", "x");
+	OK(symlink("f", "l"));
+	OK(utimensat(AT_FDCWD, "f", t, 0));
+	times("f", 1111, 111, 2222, 222);
+	t[0].tv_nsec = UTIME_OMIT;
+	t[1].tv_sec = 3333;
+	OK(utimensat(AT_FDCWD, "f", t, 0));
+	times("f", 1111, 111, 3333, 222);
+	t[0].tv_nsec = 5;
+	OK(utimensat(AT_FDCWD, "l", t, AT_SYMLINK_NOFOLLOW));
+	times("l", 1111, 5, 3333, 222);
+	times("f", 1111, 111, 3333, 222);
+	int fd = OK(open("f", O_RDONLY));
+	t[0].tv_sec = 7;
+	OK(futimens(fd, t));
+	times("f", 7, 5, 3333, 222);
+	struct utimbuf ub = {10, 20};
+	OK(utime("f", &ub));
+	times("f", 10, 0, 20, 0);
+	struct timeval tv[2] = {{30, 40}, {50, 60}};
+	OK(utimes("f", tv));
+	times("f", 30, 40000, 50, 60000);
+	OK(syscall(SYS_futimesat, AT_FDCWD, "f", tv));
+	t[0].tv_nsec = 1000000000;
+	ERR(utimensat(AT_FDCWD, "f", t, 0), EINVAL);
+	ERR(utimensat(AT_FDCWD, "none", NULL, 0), ENOENT);
+	ERR(futimens(99, NULL), EBADF);
+	OK(utimensat(AT_FDCWD, lower("file"),
+		     (struct timespec[2]){{1, 2}, {3, 4}}, 0));
+	times(lower("file"), 1, 2, 3, 4);
+	STREQ(get(lower("file")), "lower file\n");
+}
+
+TEST(utimens_now_sets_the_clock)
+{
+	struct stat st;
+	struct timespec t[2] = {{1, UTIME_NOW}, {1, UTIME_NOW}};
+
+	put("f", "x");
+	OK(utimensat(AT_FDCWD, "f", (struct timespec[2]){{1, 1}, {1, 1}}, 0));
+	OK(utimensat(AT_FDCWD, "f", t, 0));
+	OK(stat("f", &st));
+	CHECK(st.st_mtim.tv_sec > 1000000000);
+	CHECK(st.st_atim.tv_sec > 1000000000);
+}
+
+TEST(truncate_forms)
+{
+	struct stat st;
+
+	put("f", "0123456789");
+	OK(truncate("f", 4));
+	STREQ(get("f"), "0123");
+	OK(truncate("f", 8));
+	OK(stat("f", &st));
+	EQ(st.st_size, 8);
+	int fd = OK(open("f", O_RDWR));
+	OK(ftruncate(fd, 2));
+	STREQ(get("f"), "01");
+	ERR(truncate("f", -1), EINVAL);
+	ERR(ftruncate(fd, -1), EINVAL);
+	ERR(truncate("none", 0), ENOENT);
+	ERR(truncate(".", 0), EISDIR);
+	OK(truncate(lower("data"), 10));
+	STREQ(get(lower("data")), "xxxxxxxxxx");
+	if (geteuid())
+		ERR(truncate(lower("ro"), 0), EACCES);
+}
+
+TEST(fallocate_modes)
+{
+	struct stat st;
+	char c;
+	int fd = OK(open("f", O_CREAT | O_RDWR, 0644));
+
+	OK(fallocate(fd, 0, 0, 8192));
+	OK(fstat(fd, &st));
+	EQ(st.st_size, 8192);
+	OK(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 65536));
+	OK(fstat(fd, &st));
+	EQ(st.st_size, 8192);
+	EQ(pwrite(fd, "abcd", 4, 4096), 4);
+	OK(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096,
+		     4096));
+	EQ(pread(fd, &c, 1, 4096), 1);
+	EQ(c, 0);
+	EQ(posix_fallocate(fd, 0, 16384), 0);
+	ERR(fallocate(fd, 0, -1, 10), EINVAL);
+}
+
+TEST(umask_round_trip_and_inheritance)
+{
+	EQ(umask(0123), 022);
+	EQ(umask(0777), 0123);
+	EQ(umask(037777), 0777);
+	EQ(umask(027), 0777);
+	pid_t p = CHILD({
+		EQ(umask(0), 027);
+		umask(077);
+	});
+	EQ(wait_for(p), 0);
+	EQ(umask(0), 027);
+}
