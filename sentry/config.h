@@ -8,6 +8,9 @@
 
 #include "base/base.h"
 
+struct vfs;
+struct audit;
+
 enum file_access { FILE_RO, FILE_RW, FILE_HIDE, FILE_TMPFS };
 
 /* One --ro, --rw, --hide, --tmpfs, in the order given. */
@@ -52,6 +55,10 @@ struct config {
 	size_t ngroups;
 	char *home;	/* the user's home directory */
 	char *username;
+	/* Called when the last guest has ended, before the file system and the
+	 * audit stream are closed; NULL: nothing. */
+	void (*after)(const struct config *cfg, struct vfs *vfs,
+		      struct audit *audit);
 };
 
 #endif

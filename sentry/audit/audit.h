@@ -50,4 +50,14 @@ int audit_flush(struct audit *a);
 void audit_denials(struct audit *a, struct strbuf *out);
 uint64_t audit_count(struct audit *a);
 
+/* 0, or the errno with which the destination failed for good (disk full,
+ * reader gone). From then on nothing more is recorded, so the sandbox must be
+ * stopped. fn, if set, is called once, from the writer thread, when that
+ * happens; set it before the first audit_emit. */
+int audit_failed(struct audit *a);
+void audit_on_failure(struct audit *a, void (*fn)(void *arg, int err),
+		      void *arg);
+/* What was written to where, for a message: "audit.jsonl". Borrowed. */
+const char *audit_sink_name(const struct audit *a);
+
 #endif

@@ -1,0 +1,219 @@
+/*
+ * policy.c - the verdict on a path; see policy.h. build.c compiles the rules.
+ *
+ * Order of strength: an explicit --hide, then an explicit rule for the very
+ * path, then the curated secrets, then what the profile closes. A rule on a
+ * directory covers what is below it, the last one that covers a path wins,
+ * and a hide on a path wins over any rule on an ancestor.
+ *
+ * Trust: paths come from the guest (walked, absolute, without ".."); rules
+ * are the operator's. Immutable, so no locks.
+ */
+#include "policy.h"
+
+#include <stdio.h>
+
+#include "../../fs/vfs.h"
+#include "curated.h"
+#include "glob.h"
+#include "rules.h"
+
+/* What the explicit rules say of one path: numbers from 1, 0 none. */
+struct explicit_match {
+	size_t hide;  /* last hide rule that matches the path itself */
+	size_t exact; /* last other rule on this very path */
+	size_t cover; /* last other rule on it or an ancestor */
+	bool above;   /* the path is an ancestor of a rule's path */
+};
+
+static void explicit_find(const struct policy *p, const char *path,
+			  size_t path_len, struct explicit_match *m)
+{
+	memset(m, 0, sizeof(*m));
+	for (size_t i = 0; i < p->nfiles; i++) {
+		const struct file_rule *r = &p->files[i];
+		size_t len;
+
+		if (r->access == FILE_HIDE) {
+			if (glob_match(r->path, path))
+				m->hide = i + 1;
+			continue;
+		}
+		len = strlen(r->guest);
+		if (path_covers(r->guest, len, path)) {
+			m->cover = i + 1;
+			if (path_len == len)
+				m->exact = i + 1;
+		} else if (path_covers(path, path_len, r->guest)) {
+			m->above = true;
+		}
+	}
+}
+
+static bool is_sample(const struct policy *p, const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	for (size_t i = 0; p->samples && name && curated_env_samples[i]; i++)
+		if (strcmp(name + 1, curated_env_samples[i]) == 0)
+			return true;
+	return false;
+}
+
+static const struct secret *secret_find(const struct policy *p,
+					const char *path)
+{
+	for (size_t i = 0; i < p->nsecrets; i++) {
+		const struct secret *s = &p->secrets[i];
+
+		if (strncmp(path, s->pattern, s->literal) == 0 &&
+		    glob_match(s->pattern, path) && !is_sample(p, path))
+			return s;
+	}
+	return NULL;
+}
+
+/* The closed place that hides the path, or NULL if it is shown. */
+static const struct place *closed_find(const struct policy *p,
+				       const char *path, size_t path_len)
+{
+	const struct place *closed = NULL;
+
+	for (size_t i = 0; i < p->nplaces; i++) {
+		const struct place *x = &p->places[i];
+
+		if (x->kind == PLACE_CLOSED && path_len > x->len &&
+		    path_covers(x->path, x->len, path) &&
+		    (!closed || x->len > closed->len))
+			closed = x;
+	}
+	for (size_t i = 0; closed && i < p->nplaces; i++) {
+		const struct place *x = &p->places[i];
+
+		if (x->kind == PLACE_CLOSED)
+			continue;
+		if (x->kind == PLACE_SHOWN && x->len >= closed->len &&
+		    path_covers(x->path, x->len, path))
+			return NULL;
+		if (x->len >= path_len && path_covers(path, path_len, x->path))
+			return NULL; /* on the way to something shown */
+	}
+	return closed;
+}
+
+unsigned policy_mask(void *policy, const char *path, unsigned inherited,
+		     uint32_t *rule)
+{
+	const struct policy *p = policy;
+	size_t len = strcmp(path, "/") == 0 ? 0 : strlen(path);
+	struct explicit_match m;
+	const struct secret *secret = NULL;
+	const struct place *closed;
+	unsigned mask = 0;
+
+	*rule = 0;
+	if (inherited & VFS_MASK_HIDE)
+		return VFS_MASK_HIDE;
+	explicit_find(p, len ? path : "", len, &m);
+	if (m.hide && m.exact < m.hide) {
+		*rule = (uint32_t)m.hide;
+		return VFS_MASK_HIDE;
+	}
+	if (m.cover) {
+		*rule = (uint32_t)m.cover;
+		if (p->files[m.cover - 1].access == FILE_RO)
+			mask |= VFS_MASK_RO;
+	}
+	if (m.exact)
+		return mask | VFS_MASK_RESET;
+	if (!m.above)
+		secret = secret_find(p, path);
+	if (secret) {
+		*rule = secret->rule;
+		return mask | VFS_MASK_NOLOWER;
+	}
+	closed = closed_find(p, len ? path : "", len);
+	if (closed) {
+		*rule = closed->rule;
+		mask |= VFS_MASK_NOLOWER;
+	}
+	return mask;
+}
+
+const char *policy_rule_name(const struct policy *p, uint32_t rule)
+{
+	if (rule == 0 || rule > p->nnames)
+		return "default";
+	return p->names[rule - 1];
+}
+
+const char *policy_rule_hint(const struct policy *p, uint32_t rule,
+			     const char *path, char *buf, size_t size)
+{
+	if (rule == 0 || rule > p->nnames)
+		return NULL;
+	if (rule > p->nfiles)
+		snprintf(buf, size, "--ro %s", path);
+	else if (p->files[rule - 1].access == FILE_HIDE)
+		snprintf(buf, size, "leave out %s", p->names[rule - 1]);
+	else if (p->files[rule - 1].access == FILE_RO)
+		snprintf(buf, size, "leave out %s", p->names[rule - 1]);
+	else
+		return NULL;
+	return buf;
+}
+
+static void show_places(const struct policy *p, enum place_kind kind,
+			const char *title, struct strbuf *out)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->nplaces; i++) {
+		const struct place *x = &p->places[i];
+
+		if (x->kind != kind)
+			continue;
+		if (!any)
+			strbuf_puts(out, title);
+		any = true;
+		strbuf_puts(out, "  ");
+		strbuf_visible(out, x->len ? x->path : "/", x->len ? x->len : 1);
+		strbuf_printf(out, "  (%s)\n", x->why);
+	}
+}
+
+void policy_show(const struct policy *p, struct strbuf *out)
+{
+	static const char *const words[] = {
+		[FILE_RO] = "ro", [FILE_RW] = "rw", [FILE_HIDE] = "hide",
+		[FILE_TMPFS] = "tmpfs",
+	};
+
+	strbuf_printf(out, "profile: %s\n", p->cfg->profile);
+	if (p->nfiles)
+		strbuf_puts(out, "rules given, the last that matches wins:\n");
+	for (size_t i = 0; i < p->nfiles; i++) {
+		const struct file_rule *r = &p->files[i];
+		const char *path = r->access == FILE_HIDE ? r->path : r->guest;
+
+		strbuf_printf(out, "  %-5s ", words[r->access]);
+		strbuf_visible(out, path, strlen(path));
+		strbuf_puts(out, "  (");
+		strbuf_visible(out, p->names[i], strlen(p->names[i]));
+		strbuf_puts(out, ")\n");
+	}
+	show_places(p, PLACE_CLOSED, "not shown but for what is listed below "
+		    "under \"shown\":\n", out);
+	show_places(p, PLACE_SHOWN, "shown (what is written goes to memory):\n",
+		    out);
+	show_places(p, PLACE_STUB, "shown as a directory only:\n", out);
+	if (p->nsecrets)
+		strbuf_puts(out, "secrets, not shown (the program may make its "
+			    "own in memory):\n");
+	for (size_t i = 0; i < p->nsecrets; i++)
+		strbuf_printf(out, "  %s  (%s)\n", p->secrets[i].pattern,
+			      p->secrets[i].why);
+	if (!p->nplaces || p->places[0].kind != PLACE_CLOSED || p->places[0].len)
+		strbuf_puts(out, "everything else: shown as the user may read "
+			    "it; what is written goes to memory\n");
+}

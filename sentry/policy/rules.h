@@ -1,0 +1,56 @@
+/*
+ * rules.h - the compiled policy: inside of sentry/policy/ only.
+ */
+#ifndef CLOCHE_RULES_H
+#define CLOCHE_RULES_H
+
+#include "policy.h"
+
+/* A secret: a pattern whose match is not shown. */
+struct secret {
+	char *pattern;	/* absolute */
+	size_t literal; /* bytes before the first special character */
+	const char *why;
+	uint32_t rule;
+};
+
+enum place_kind {
+	PLACE_SHOWN,  /* it and all below */
+	PLACE_STUB,   /* the directory itself, not what is in it */
+	PLACE_CLOSED, /* what is below is not shown unless another says so */
+};
+
+/* path is absolute without a slash at its end; "" is the root. */
+struct place {
+	enum place_kind kind;
+	char *path;
+	size_t len;
+	const char *why; /* static, or owned by the policy's config */
+	uint32_t rule;	 /* PLACE_CLOSED: what to call it; else 0 */
+};
+
+struct policy {
+	const struct config *cfg; /* borrowed; outlives the policy */
+	struct file_rule *files;  /* normalised copies */
+	size_t nfiles;
+	struct secret *secrets;
+	size_t nsecrets;
+	struct place *places;
+	size_t nplaces;
+	char **names; /* of rules 1..nnames; owned */
+	size_t nnames;
+	bool samples; /* .env.example and the like are shown */
+};
+
+/* policy_new with the two things that it asks the system: whether the caller
+ * is real root. Never fails but by die(). */
+struct policy *policy_build(const struct config *cfg, bool as_root);
+
+/* True if path is dir or lies below it; dir as in struct place. */
+static inline bool path_covers(const char *dir, size_t len, const char *path)
+{
+	return strncmp(path, dir, len) == 0 &&
+	       (path[len] == '\0' || path[len] == '/');
+}
+
+#endif
