@@ -22,6 +22,9 @@ DEPS := $(OBJS:.o=.d) $(B)/sentry/cli/main.d
 
 all: build/cloche
 
+# Adds the embedded loader stub to OBJS.
+include loader/stub.mk
+
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
