@@ -84,8 +84,7 @@ static int read_interp_name(int fd, const Elf64_Phdr *ph, char *name)
 static uint32_t segment_prot(uint32_t flags)
 {
 	return (flags & PF_R ? PROT_READ : 0) |
-	       (flags & PF_W ? PROT_WRITE : 0) |
-	       (flags & PF_X ? PROT_EXEC : 0);
+	       (flags & PF_W ? PROT_WRITE : 0) | (flags & PF_X ? PROT_EXEC : 0);
 }
 
 /* The checks of load_elf_binary and elf_map; false: SIGSEGV natively. */
@@ -145,8 +144,8 @@ static void bounds_add(struct elf_info *o, const Elf64_Phdr *ph)
 		o->brk = ph->p_vaddr + ph->p_memsz;
 }
 
-static int segment_add(struct elf_info *o, const Elf64_Phdr *ph,
-		       uint64_t phoff, uint64_t size)
+static int segment_add(struct elf_info *o, const Elf64_Phdr *ph, uint64_t phoff,
+		       uint64_t size)
 {
 	struct plan_image *im = &o->image;
 	struct plan_segment *seg;

@@ -19,36 +19,36 @@
 
 #include <stdint.h>
 
-#define PLAN_DIRFD   (-0x636c6f) /* "clo": no valid directory descriptor */
-#define PLAN_FLAGS   0x20000000  /* an openat flags word nobody else uses */
-#define PLAN_MODE    0x636c6f63
-#define PLAN_VERSION 1
-#define PLAN_SEGMENTS 16  /* PT_LOAD entries per image; more: ENOEXEC */
+#define PLAN_DIRFD    (-0x636c6f) /* "clo": no valid directory descriptor */
+#define PLAN_FLAGS    0x20000000  /* an openat flags word nobody else uses */
+#define PLAN_MODE     0x636c6f63
+#define PLAN_VERSION  1
+#define PLAN_SEGMENTS 16    /* PT_LOAD entries per image; more: ENOEXEC */
 #define PLAN_STRINGS  16384 /* exec name and script arguments, NUL-separated */
 #define PLAN_PREPEND  32    /* script arguments at most */
 #define PLAN_AUX      8	    /* auxiliary values that the sentry overrides */
 
 struct plan_segment {
-	uint64_t vaddr;	  /* page-aligned, relative to the image's bias */
-	uint64_t filesz;  /* bytes mapped from the file, page-rounded up */
-	uint64_t memsz;	  /* whole length, page-rounded up */
-	uint64_t offset;  /* page-aligned file offset */
+	uint64_t vaddr;	 /* page-aligned, relative to the image's bias */
+	uint64_t filesz; /* bytes mapped from the file, page-rounded up */
+	uint64_t memsz;	 /* whole length, page-rounded up */
+	uint64_t offset; /* page-aligned file offset */
 	uint64_t zero_from, zero_len; /* bytes to clear after filesz (bss) */
-	uint32_t prot;	  /* PROT_* */
+	uint32_t prot;		      /* PROT_* */
 	uint32_t pad;
 };
 
 struct plan_image {
-	int32_t fd;	 /* in the guest; -1: no such image */
+	int32_t fd; /* in the guest; -1: no such image */
 	uint32_t nsegments;
-	uint64_t base;	 /* ET_DYN: where `low` goes, 0: the kernel chooses;
-			  * ET_EXEC: unused, addresses are absolute */
-	uint64_t align;	 /* of base; a power of two, at least a page */
-	uint64_t span;	 /* from the lowest page to the end of the highest */
-	uint64_t low;	 /* lowest page's vaddr */
+	uint64_t base;	/* ET_DYN: where `low` goes, 0: the kernel chooses;
+			 * ET_EXEC: unused, addresses are absolute */
+	uint64_t align; /* of base; a power of two, at least a page */
+	uint64_t span;	/* from the lowest page to the end of the highest */
+	uint64_t low;	/* lowest page's vaddr */
 	uint64_t entry, phdr; /* vaddr, before the bias */
 	uint32_t phnum;
-	uint32_t fixed;	 /* 1: ET_EXEC, map at vaddr itself */
+	uint32_t fixed; /* 1: ET_EXEC, map at vaddr itself */
 	struct plan_segment segment[PLAN_SEGMENTS];
 };
 
@@ -63,10 +63,10 @@ struct plan_aux {
 
 struct plan {
 	uint32_t version;
-	int32_t error;	    /* nonzero: print message, exit `error` (126/127) */
+	int32_t error; /* nonzero: print message, exit `error` (126/127) */
 	struct plan_image program, interp;
 	struct plan_bounds bounds;
-	uint64_t brk_start; /* 0: end of the program's image */
+	uint64_t brk_start;    /* 0: end of the program's image */
 	uint32_t brk_absolute; /* 0: brk_start is a vaddr, before the bias */
 	uint32_t doomed; /* the kernel would have killed it by SIGSEGV here */
 	uint32_t naux;

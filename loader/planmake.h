@@ -37,7 +37,7 @@ struct plan_request {
 	const char *execfn;	       /* as the guest's exec named it */
 	const char *comm; /* path to name it by; NULL: execfn. For execveat of
 			   * a descriptor: its file (the kernel since 6.14) */
-	const struct plan_args *args;  /* NULL: no script */
+	const struct plan_args *args; /* NULL: no script */
 	bool randomize; /* neither ADDR_NO_RANDOMIZE nor the sysctl at 0 */
 	uint32_t naux;	/* at most PLAN_AUX */
 	struct plan_aux aux[PLAN_AUX];
@@ -47,7 +47,6 @@ struct plan_request {
 int MUST_CHECK plan_fill(struct plan *p, const struct plan_request *r);
 
 /* A plan that prints a line on stderr and exits with `status` (126, 127). */
-void plan_refuse(struct plan *p, int status, const char *fmt, ...)
-	PRINTF(3, 4);
+void plan_refuse(struct plan *p, int status, const char *fmt, ...) PRINTF(3, 4);
 
 #endif

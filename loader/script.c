@@ -51,8 +51,8 @@ ssize_t script_read_head(int fd, char head[SCRIPT_HEAD])
 
 	memset(head, 0, SCRIPT_HEAD);
 	while (done < SCRIPT_HEAD) {
-		ssize_t n = pread(fd, head + done, SCRIPT_HEAD - done,
-				  (off_t)done);
+		ssize_t n =
+			pread(fd, head + done, SCRIPT_HEAD - done, (off_t)done);
 
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -30,8 +30,7 @@
 
 #define PAGE	   4096ul
 #define ADDR_LIMIT 0x7ffffffff000ul
-#define AUXV_MAX   40 /* below the kernel's mm->saved_auxv */
-#define STACK_TAIL 8  /* the kernel's NULs above the exec name */
+#define STACK_TAIL 8 /* the kernel's NULs above the exec name */
 
 _Static_assert(sizeof(struct plan) + 16384 <= STUB_SCRATCH, "scratch memory");
 
@@ -312,8 +311,7 @@ static void layout_write(const struct plan *p, const struct stack *st,
 			 struct layout *l)
 {
 	char random[16], platform[32];
-	const char *old_platform =
-		(const char *)aux_get(st->auxv, AT_PLATFORM);
+	const char *old_platform = (const char *)aux_get(st->auxv, AT_PLATFORM);
 	const char *old_random = (const char *)aux_get(st->auxv, AT_RANDOM);
 	size_t plen = old_platform ? length(old_platform) + 1 : 0;
 	uint64_t *v = (uint64_t *)l->sp, naux = st->naux, envc = st->envc;
@@ -338,8 +336,8 @@ static void layout_write(const struct plan *p, const struct stack *st,
 	aux_set(v, AT_EXECFN, l->execfn);
 }
 
-static void set_aux(const struct plan *p, const struct layout *l,
-		    uint64_t bias, uint64_t interp_bias)
+static void set_aux(const struct plan *p, const struct layout *l, uint64_t bias,
+		    uint64_t interp_bias)
 {
 	aux_set(l->auxv, AT_PHDR, bias + p->program.phdr);
 	aux_set(l->auxv, AT_PHENT, 56);
@@ -380,8 +378,7 @@ static void set_mm(const struct plan *p, const struct stack *st,
 	m.env_start = st->env_start;
 	m.env_end = st->env_end;
 	m.auxv = (void *)l->auxv;
-	m.auxv_size = (uint32_t)((st->naux > AUXV_MAX ? AUXV_MAX : st->naux) *
-				 16);
+	m.auxv_size = (uint32_t)(st->naux * 16); /* as long as the kernel's */
 	m.exe_fd = (uint32_t)-1;
 	call6(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, (uint64_t)&m, sizeof(m), 0,
 	      0);

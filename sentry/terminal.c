@@ -34,8 +34,8 @@ static const int fatal_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
 
 /* File-scope because signal handlers get no argument. */
 static struct {
-	int fd;	  /* the user's terminal, -1: none */
-	int wake; /* copy of terminal.wake */
+	int fd;	     /* the user's terminal, -1: none */
+	int wake;    /* copy of terminal.wake */
 	pid_t owner; /* a forked child inherits handlers and exit hooks */
 	struct termios cooked, raw;
 	atomic_bool is_raw;
@@ -321,8 +321,7 @@ int terminal_start(struct terminal *t, int master)
 
 static struct pollfd want(int fd, int events)
 {
-	return (struct pollfd){.fd = events ? fd : -1,
-			       .events = (short)events};
+	return (struct pollfd){.fd = events ? fd : -1, .events = (short)events};
 }
 
 /* While in the background the terminal's input is not ours: reading would

@@ -30,11 +30,11 @@ struct terminal_buffer {
 };
 
 struct terminal {
-	int master;    /* borrowed; made non-blocking */
-	int in, out;   /* own descriptions of the user's terminal, or -1 */
-	int wake;      /* eventfd, written by the signal handlers */
-	bool reopened; /* in and out are ours and non-blocking */
-	bool in_eof;   /* the user's terminal hung up */
+	int master;	 /* borrowed; made non-blocking */
+	int in, out;	 /* own descriptions of the user's terminal, or -1 */
+	int wake;	 /* eventfd, written by the signal handlers */
+	bool reopened;	 /* in and out are ours and non-blocking */
+	bool in_eof;	 /* the user's terminal hung up */
 	bool master_hup; /* nobody has the slave open any more */
 	bool out_broken; /* output goes nowhere and is dropped */
 	struct terminal_buffer to_guest, to_user;

@@ -20,8 +20,8 @@ static void check_segment(const struct plan_image *im,
 	BUG_ON(s->vaddr < im->low);
 	BUG_ON(s->vaddr + s->memsz > im->low + im->span);
 	BUG_ON(s->zero_len >= PAGE);
-	BUG_ON(s->zero_len && s->zero_from + s->zero_len !=
-				      s->vaddr + s->filesz);
+	BUG_ON(s->zero_len &&
+	       s->zero_from + s->zero_len != s->vaddr + s->filesz);
 }
 
 static void check_info(const struct elf_info *o)
@@ -40,8 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct elf_info program, interp;
 	static struct plan plan;
-	struct plan_request r = {.program = &program, .execfn = "x",
-				 .randomize = true};
+	struct plan_request r = {
+		.program = &program, .execfn = "x", .randomize = true};
 	struct script_line line;
 	char head[SCRIPT_HEAD];
 	AUTO_CLOSE int fd = memfd_create("fuzz", MFD_CLOEXEC);

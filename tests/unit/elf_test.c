@@ -37,13 +37,20 @@ static struct file sample(void)
 		.p_filesz = strlen(f.interp) + 1,
 	};
 	f.ph[1] = (Elf64_Phdr){
-		.p_type = PT_LOAD, .p_flags = PF_R | PF_X,
-		.p_filesz = 0x1800, .p_memsz = 0x1800, .p_align = 4096,
+		.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_X,
+		.p_filesz = 0x1800,
+		.p_memsz = 0x1800,
+		.p_align = 4096,
 	};
 	f.ph[2] = (Elf64_Phdr){
-		.p_type = PT_LOAD, .p_flags = PF_R | PF_W,
-		.p_offset = 0x1800, .p_vaddr = 0x3800,
-		.p_filesz = 0x100, .p_memsz = 0x3000, .p_align = 4096,
+		.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_W,
+		.p_offset = 0x1800,
+		.p_vaddr = 0x3800,
+		.p_filesz = 0x100,
+		.p_memsz = 0x3000,
+		.p_align = 4096,
 	};
 	return f;
 }
@@ -309,8 +316,7 @@ Test(plan, nested_scripts_come_in_kernel_order)
 	static const char want[] = "./a\0/c\0/b\0x\0./a";
 	struct file f = sample();
 	struct elf_info o;
-	struct plan_request r = {.program = &o, .execfn = "./a",
-				 .args = &args};
+	struct plan_request r = {.program = &o, .execfn = "./a", .args = &args};
 
 	cr_assert_eq(program_of(&f, &o), 0);
 	plan_args_init(&args);

@@ -76,8 +76,8 @@ static void expect(const char *text)
 	while (!memmem(ses.seen, ses.len, text, strlen(text))) {
 		ssize_t n;
 
-		cr_assert_eq(poll(&p, 1, 10000), 1, "no \"%s\" in \"%s\"",
-			     text, ses.seen);
+		cr_assert_eq(poll(&p, 1, 10000), 1, "no \"%s\" in \"%s\"", text,
+			     ses.seen);
 		n = read(ses.outer, ses.seen + ses.len,
 			 sizeof(ses.seen) - 1 - ses.len);
 		cr_assert_gt(n, 0);
