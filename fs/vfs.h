@@ -46,6 +46,8 @@ struct dentry;
 #define VFS_MASK_NOWRITE 0x08u /* any change: EACCES, by a rule */
 #define VFS_MASK_NOREAD	 0x10u /* content may not be read: EACCES */
 #define VFS_MASK_NOEXEC	 0x20u
+#define VFS_MASK_ANCHOR	 0x40u /* a rule names a path below this one literally:
+				* no rename or removal (EACCES); not inherited */
 #define VFS_MASK_RESET	 0x80u /* answer replaces what was inherited */
 
 /*
@@ -258,6 +260,7 @@ struct vfs_attr {
 	gid_t gid;
 	struct timespec atime, mtime;
 	off_t size;
+	bool fd_writable;    /* the call came by a descriptor open for writing */
 	struct vfs_job *job; /* out: set with -EINPROGRESS, as in vfs_open */
 };
 

@@ -159,7 +159,7 @@ struct super *super_new(struct vfs *vfs, const char *fstype,
  */
 struct dentry {
 	struct hnode node; /* vfs.dentries, unless unhashed */
-	struct list lru;   /* vfs.lru while refs == 0 and hashed */
+	struct list lru;   /* while refs == 0: vfs.lru, or vfs.dead if unhashed */
 	struct list child; /* in parent->children */
 	struct list children;
 	struct dentry *parent; /* NULL for the root only */
@@ -172,6 +172,7 @@ struct dentry {
 	bool deleted;	/* unlinked, or lost its parent's name */
 	bool mounted;	/* root of another file system */
 	bool stub;	/* name exists only because of a mount below or at it */
+	bool stale;	/* dentry_forget: ask lookup again before use */
 	unsigned short len;
 	char *name; /* NUL-terminated; "" for the root */
 };
@@ -198,6 +199,7 @@ struct vfs {
 	struct store *store;   /* owned; vfs_store() */
 	struct htable dentries; /* (parent, name) */
 	struct list lru;	/* unused dentries, oldest first */
+	struct list dead;	/* unused and unhashed: freed by dentry_prune */
 	size_t lru_count, lru_max;
 	struct dentry *root;
 	struct list supers;
@@ -237,5 +239,16 @@ int MUST_CHECK vfs_dir_standin(struct vfs *vfs, struct inode *inode,
  * calls ops->event and drops the entry on STORE_GONE: so a store object that
  * is to be forgotten needs a store_watch by the file system that unlinks it.
  */
+
+/* The object registered for (dev, ino), counted; -ENOENT if none. For texts
+ * that name objects by number (/proc/PID/maps): no check of the file's age. */
+int MUST_CHECK vfs_object_find(struct vfs *vfs, dev_t dev, ino_t ino,
+			       struct vref *out);
+
+/* Every mount, parents before children: where it is (borrowed), its super and
+ * the super's mount of the parent (0 for the root). For /proc/mounts. */
+typedef void (*vfs_mount_fn)(void *arg, const struct dentry *at,
+			     const struct super *sb, uint64_t parent_id);
+void vfs_each_mount(struct vfs *vfs, vfs_mount_fn fn, void *arg);
 
 #endif

@@ -1,0 +1,369 @@
+/*
+ * open.c - open(2) and openat2(2): precedence of flags and errors as Linux
+ * fs/namei.c (open_last_lookups, do_open, may_open, do_tmpfile).
+ *
+ * Decides whether an object may be opened or made; the file system's open
+ * gives the descriptor. A descriptor of a program that runs is never opened
+ * for writing (ETXTBSY by inode->textrefs). LIMIT: the reverse, running a
+ * file that is open for writing, is not refused.
+ */
+#include "core.h"
+
+
+#define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
+
+enum { OPEN_PATH_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC };
+
+void vfs_opened_fini(struct vfs_opened *o)
+{
+	auto_close_fd(&o->fd);
+	auto_close_fd(&o->block_dir);
+	vref_put(&o->ref);
+}
+
+static void opened_init(struct vfs_opened *o)
+{
+	memset(o, 0, sizeof(*o));
+	o->fd = -1;
+	o->block_dir = -1;
+}
+
+/* R_OK and W_OK bits that the flags ask for; mode 3 asks for both. */
+static int open_access(int flags)
+{
+	static const int want[4] = {R_OK, W_OK, R_OK | W_OK, R_OK | W_OK};
+	int acc = want[flags & O_ACCMODE];
+
+	return flags & O_TRUNC ? acc | W_OK : acc;
+}
+
+static bool opens_for_write(int flags)
+{
+	return open_access(flags) & W_OK;
+}
+
+/* may_open of the kernel. acc: R_OK|W_OK, 0 for a file just created. */
+static int may_open(struct vfs_ctx *ctx, const struct vref *ref, int flags,
+		    int acc)
+{
+	const struct inode *i = ref->inode;
+	int err;
+
+	if (S_ISLNK(i->type))
+		return -ELOOP;
+	if (inode_is_dir(i) && (acc & W_OK))
+		return -EISDIR;
+	err = perm_check(ctx, ref->dentry, i, acc);
+	if (err)
+		return err;
+	if ((flags & O_NOATIME) && !perm_owner(ctx, i))
+		return -EPERM;
+	if (S_ISSOCK(i->type))
+		return -ENXIO;
+	if (acc & W_OK && i->textrefs)
+		return -ETXTBSY;
+	return 0;
+}
+
+static int open_inode(struct vfs_ctx *ctx, struct inode *inode,
+		      struct dentry *dentry, int flags, bool created,
+		      struct vfs_opened *out)
+{
+	int err;
+
+	if (!inode->ops->open)
+		return -ENXIO;
+	flags &= ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+	if (created || !S_ISREG(inode->type))
+		flags &= ~O_TRUNC;
+	err = inode->ops->open(ctx, inode, dentry, flags, out);
+	if (err)
+		return err;
+	out->created = created;
+	if (!out->ref.inode) {
+		out->ref.inode = inode_get(inode);
+		out->ref.dentry = dentry_get(dentry);
+	}
+	return 0;
+}
+
+static int open_found(struct vfs_ctx *ctx, const struct vref *ref, int flags,
+		      bool created, struct vfs_opened *out)
+{
+	int acc = created ? 0 : open_access(flags);
+	int err;
+
+	if ((flags & O_CREAT) && !created) {
+		if (flags & O_EXCL)
+			return -EEXIST;
+		if (inode_is_dir(ref->inode))
+			return -EISDIR;
+	}
+	if ((flags & O_DIRECTORY) && !inode_is_dir(ref->inode))
+		return -ENOTDIR;
+	err = may_open(ctx, ref, flags, acc);
+	if (err)
+		return err;
+	return open_inode(ctx, ref->inode, ref->dentry, flags, created, out);
+}
+
+/* ---- the last component -------------------------------------------------- */
+
+static int open_create(struct walk *w, struct dentry *d, mode_t mode)
+{
+	struct vfs_ctx *ctx = w->ctx;
+	struct inode *dir = w->d->inode, *made = NULL;
+	int err = perm_create(ctx, d);
+
+	if (err)
+		return err;
+	if (!dir->ops->create)
+		return -EROFS;
+	mode = inode_new_mode(ctx, w->d, S_IFREG | (mode & 07777u));
+	err = dir->ops->create(ctx, d, mode, 0, NULL, &made);
+	if (err)
+		return err;
+	dentry_instantiate(d, made);
+	return 0;
+}
+
+/* 0: w->d (or anon) is the object, *created tells; 1: walk_again. */
+static int open_last(struct walk *w, int flags, mode_t mode, bool *created)
+{
+	struct dentry *d;
+	int err;
+
+	if (w->type != WALK_NORM) {
+		if (w->slash)
+			w->flags |= VFS_DIRECTORY;
+		return walk_dots(w, w->type);
+	}
+	if (w->slash) {
+		if (flags & O_CREAT)
+			return -EISDIR;
+		w->flags |= VFS_FOLLOW | VFS_DIRECTORY;
+	}
+	err = walk_last_dentry(w, &d);
+	if (err)
+		return err;
+	if (d->inode && !(d->mask & VFS_MASK_HIDE))
+		return walk_onto(w, d, w->flags & VFS_FOLLOW, true);
+	if (!(flags & O_CREAT)) {
+		if (d->mask & VFS_MASK_HIDE)
+			return perm_refuse(w->ctx, d, VFS_MASK_HIDE, -ENOENT);
+		return -ENOENT;
+	}
+	err = open_create(w, d, mode);
+	if (err)
+		return err;
+	*created = true;
+	w->d = d;
+	return 0;
+}
+
+static struct vref walk_ref(const struct walk *w)
+{
+	return (struct vref){w->d ? w->d->inode : w->anon, w->d};
+}
+
+static int open_path(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
+		     mode_t mode, unsigned walk_flags, struct vfs_opened *out)
+{
+	AUTO_WALK struct walk w;
+	struct vref ref;
+	bool created = false;
+	int err = walk_parent(&w, ctx, at, walk_flags);
+
+	while (!err) {
+		err = open_last(&w, flags, mode, &created);
+		if (err <= 0)
+			break;
+		err = walk_again(&w);
+	}
+	if (err)
+		return err;
+	ref = walk_ref(&w);
+	if ((w.flags & VFS_DIRECTORY) && !inode_is_dir(ref.inode))
+		flags |= O_DIRECTORY;
+	return open_found(ctx, &ref, flags, created, out);
+}
+
+/* ---- O_PATH, O_TMPFILE ------------------------------------------------------ */
+
+static int open_opath(struct vfs_ctx *ctx, const struct vfs_at *at,
+		      unsigned walk_flags, struct vfs_opened *out)
+{
+	AUTO_PUT_VREF struct vref ref = {NULL, NULL};
+	int err = vfs_lookup(ctx, at, walk_flags, &ref);
+
+	if (!err)
+		err = vfs_opath_standin(ctx->vfs, ref.inode, ref.dentry,
+					&out->fd);
+	if (err)
+		return err;
+	out->kind = VFS_OPENED;
+	out->ref = ref;
+	ref = (struct vref){NULL, NULL};
+	return 0;
+}
+
+static int open_tmpfile(struct vfs_ctx *ctx, const struct vfs_at *at,
+			int flags, mode_t mode, unsigned walk_flags,
+			struct vfs_opened *out)
+{
+	AUTO_PUT_VREF struct vref dir = {NULL, NULL};
+	int err = vfs_lookup(ctx, at, walk_flags | VFS_DIRECTORY, &dir);
+
+	if (err)
+		return err;
+	err = perm_check(ctx, dir.dentry, dir.inode, W_OK | X_OK);
+	if (err)
+		return err;
+	if (!dir.inode->ops->tmpfile)
+		return -EOPNOTSUPP;
+	if (dir.dentry && dir.dentry->deleted)
+		return -ENOENT;
+	mode = S_IFREG | ((mode & 07777u) & ~(ctx->umask & 0777u));
+	err = dir.inode->ops->tmpfile(ctx, dir.inode, flags, mode, out);
+	out->created = !err;
+	return err;
+}
+
+/* build_open_flags: what no path can make right. */
+static int open_flags_check(int flags)
+{
+	if (flags & TMPFILE_BIT) {
+		if (!(flags & O_DIRECTORY) || (flags & O_CREAT))
+			return -EINVAL;
+		return opens_for_write(flags & ~O_TRUNC) ? 0 : -EINVAL;
+	}
+	if ((flags & (O_CREAT | O_DIRECTORY)) == (O_CREAT | O_DIRECTORY))
+		return -EINVAL;
+	return 0;
+}
+
+int vfs_open(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
+	     mode_t mode, unsigned resolve, struct vfs_opened *out)
+{
+	unsigned walk_flags = resolve;
+	int err;
+
+	opened_init(out);
+	if (flags & O_PATH)
+		flags &= OPEN_PATH_FLAGS;
+	err = open_flags_check(flags);
+	if (err)
+		return err;
+	if (!(flags & O_NOFOLLOW) &&
+	    (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL))
+		walk_flags |= VFS_FOLLOW;
+	if (flags & O_DIRECTORY)
+		walk_flags |= VFS_DIRECTORY;
+	if (flags & O_PATH)
+		err = open_opath(ctx, at, walk_flags, out);
+	else if (flags & TMPFILE_BIT)
+		err = open_tmpfile(ctx, at, flags, mode, walk_flags, out);
+	else
+		err = open_path(ctx, at, flags, mode, walk_flags, out);
+	if (err)
+		vfs_opened_fini(out);
+	return err;
+}
+
+int vfs_reopen(struct vfs_ctx *ctx, const struct vref *ref, int flags,
+	       struct vfs_opened *out)
+{
+	int err;
+
+	opened_init(out);
+	if (flags & O_PATH) {
+		err = vfs_opath_standin(ctx->vfs, ref->inode, ref->dentry,
+					&out->fd);
+		if (err)
+			return err;
+		out->ref.inode = inode_get(ref->inode);
+		out->ref.dentry = dentry_get(ref->dentry);
+		return 0;
+	}
+	err = open_flags_check(flags);
+	if (err)
+		return err;
+	if (flags & TMPFILE_BIT)
+		return -EOPNOTSUPP;
+	err = open_found(ctx, ref, flags, false, out);
+	if (err)
+		vfs_opened_fini(out);
+	return err;
+}
+
+/* ---- programs ----------------------------------------------------------------- */
+
+int vfs_open_exec(struct vfs_ctx *ctx, const struct vref *ref, int *fd)
+{
+	struct vfs_opened o;
+	int err;
+
+	opened_init(&o);
+	if (!S_ISREG(ref->inode->type))
+		return S_ISLNK(ref->inode->type) ? -ELOOP : -EACCES;
+	err = perm_check(ctx, ref->dentry, ref->inode, X_OK);
+	if (err)
+		return err;
+	err = open_inode(ctx, ref->inode, ref->dentry, O_RDONLY, false, &o);
+	if (!err && o.kind != VFS_OPENED)
+		err = -EACCES;
+	if (!err) {
+		*fd = fd_take(&o.fd);
+		vfs_text_get(ref->inode);
+	}
+	vfs_opened_fini(&o);
+	return err;
+}
+
+void vfs_text_get(struct inode *inode)
+{
+	inode->textrefs++;
+	inode_get(inode);
+}
+
+void vfs_text_put(struct inode *inode)
+{
+	BUG_ON(!inode->textrefs);
+	inode->textrefs--;
+	inode_put(inode);
+}
+
+/* ---- locks and watches ----------------------------------------------------------- */
+
+int vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref,
+			int flags, int *fd, struct vfs_job **job)
+{
+	struct inode *i = ref->inode;
+	struct vfs_opened o;
+	int err;
+
+	*job = NULL;
+	if (i->ops->make_store)
+		return i->ops->make_store(ctx, i, ref->dentry, flags, fd, job);
+	opened_init(&o);
+	err = open_inode(ctx, i, ref->dentry, flags & ~O_TRUNC, false, &o);
+	if (!err && (o.kind == VFS_OPENED || o.kind == VFS_OPEN_TTY))
+		*fd = fd_take(&o.fd);
+	else if (!err)
+		err = -EINVAL;
+	vfs_opened_fini(&o);
+	return err;
+}
+
+int vfs_watch_target(struct vfs_ctx *ctx, const struct vref *ref,
+		     int *opath_fd)
+{
+	struct inode *i = ref->inode;
+	int err = perm_check(ctx, ref->dentry, i, R_OK);
+
+	if (err)
+		return err;
+	if (i->ops->watch_target)
+		return i->ops->watch_target(ctx, i, opath_fd);
+	return vfs_opath_standin(ctx->vfs, i, ref->dentry, opath_fd);
+}
