@@ -68,6 +68,14 @@ struct call {
 	int64_t (*block_fn)(struct call *c, void *arg);
 	void *block_arg;
 	struct list link; /* queues of workers and of the loop */
+	/* dispatch and pathfd (syscalls/): the decoded state of the call */
+	int arg_err[6];	    /* -EFAULT, -ENAMETOOLONG ... of a NULL str or mem */
+	const char *resolved[6]; /* virtual paths for the record, or NULL */
+	struct vref dirs[2];	 /* counted: what dirfds referred to */
+	struct vfs_at at[2];	 /* what call_at gave out, bases in dirs */
+	unsigned nat;
+	bool decoded, want_text, finished;
+	size_t arena_mark; /* arena_used after decoding */
 	size_t arena_used;
 	unsigned char *arena; /* CALL_ARENA bytes; zero-filled on demand */
 };

@@ -30,7 +30,12 @@ struct sentry {
 	struct audit *audit;   /* own locking */
 	struct htable tasks, tgroups_by_pid; /* under lock */
 	struct list tgroups;		     /* under lock */
+	uid_t kuid; /* the guests' kernel ids, as the sentry's fstat shows */
+	gid_t kgid; /* them; set by launch */
 	int listener;  /* seccomp notification descriptor */
+	char *stub_path; /* as guests' exec names the stub */
+	dev_t stub_dev;
+	ino_t stub_ino;
 	pid_t init;    /* host pid of the guest init */
 	int init_pidfd;
 	int devpts_fd; /* root of the sandbox's devpts, -1 if none */

@@ -1,0 +1,232 @@
+/*
+ * dispatch.c - one call from RECV to the reply; see dispatch.h.
+ *
+ * The order is fixed: copy the arguments (no lock) -> state lock -> the view
+ * of the task -> handler -> text and owner for the record -> unlock -> queued
+ * writes -> record. What is recorded is what was decided on, and the record
+ * is out before the guest goes on (but for a descriptor that is injected and
+ * answered in one step).
+ *
+ * A handler that returned CALL_DEFERRED has given the call to a worker, which
+ * may already have ended it: nothing of it may be touched after that.
+ */
+#include "dispatch.h"
+
+#include <linux/audit.h>
+#include <time.h>
+
+#include "../sentry/policy/policy.h"
+#include "../sentry/sentry.h"
+#include "decode.h"
+#include "pathfd.h"
+
+#define X32_BIT 0x40000000
+
+enum { HINT_MAX = 512 };
+
+static enum sysclass row_class(const struct call *c)
+{
+	return c->s->bare ? c->row->bare : c->row->jailed;
+}
+
+/* The caller's view; borrowed under the state lock. */
+static void dispatch_view(struct call *c)
+{
+	const struct task *t = c->task;
+
+	task_vcred(t, false, &c->vcred);
+	c->vfs = (struct vfs_ctx){
+		.vfs = c->s->vfs,
+		.cred = &c->vcred,
+		.root = t->fs->root,
+		.cwd = t->fs->cwd,
+		.umask = t->fs->umask,
+		.viewer_tgid = t->tg->pid,
+		.viewer_tid = t->tid,
+	};
+}
+
+/* Back to the state just after decoding, for a first or another run. */
+static void dispatch_reset(struct call *c)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(c->dirs); i++)
+		vref_put(&c->dirs[i]);
+	memset(c->resolved, 0, sizeof(c->resolved));
+	memset(&c->ev, 0, sizeof(c->ev));
+	c->nat = 0;
+	c->nout = 0;
+	c->arena_used = c->arena_mark;
+	while (c->nfds)
+		close(c->fds[--c->nfds]);
+}
+
+/* The errno came from a rule: say which, and what would allow it. */
+static void dispatch_blame(struct call *c)
+{
+	uint32_t rule = c->vfs.refused_rule;
+	char *hint = call_alloc(c, HINT_MAX);
+	const char *path;
+
+	for (unsigned i = 0; i < c->nat; i++)
+		call_resolve_text(c, &c->at[i]);
+	path = c->ev.path;
+	for (int i = 0; i < 6 && !path; i++)
+		path = c->resolved[i];
+	c->ev.path = path;
+	call_deny(c, policy_rule_name(c->s->policy, rule),
+		  hint ? policy_rule_hint(c->s->policy, rule,
+					  path ? path : "", hint, HINT_MAX) :
+			 NULL);
+}
+
+/* Who asked, while the lock still holds it; copied into the arena. */
+static void dispatch_who(struct call *c)
+{
+	const struct tgroup *tg = c->task->tg;
+	const char *exe = tg->exe_path;
+	char *copy = exe ? call_alloc(c, strlen(exe) + 1) : NULL;
+
+	if (copy)
+		strcpy(copy, exe);
+	c->ev.exe = copy;
+	c->ev.pid = tgroup_vpid(c->task->tg);
+	c->ev.tid = task_vtid(c->task);
+	c->ev.ppid = tg->parent ? tgroup_vpid(tg->parent) : 0;
+}
+
+static enum audit_verdict dispatch_verdict(const struct call *c, int64_t ret)
+{
+	if (ret == CALL_CONTINUE)
+		return AUDIT_PASS;
+	return c->row && c->row->support == SUP_EMUL ? AUDIT_EMULATE :
+						       AUDIT_ALLOW;
+}
+
+/* Is this call a decision that belongs in the stream? */
+static bool dispatch_recorded(const struct call *c)
+{
+	if (c->ev.verdict != AUDIT_ALLOW)
+		return true;
+	if (!c->s->cfg->audit)
+		return false;
+	return !c->row || (c->row->flags & ROW_NAMES) || c->s->cfg->audit_all;
+}
+
+/* Fills the record, under the lock; true if it is to be written. */
+static bool dispatch_record(struct call *c, int64_t ret)
+{
+	if (ret < 0 && ret >= -4095 && c->vfs.refused_mask &&
+	    c->ev.verdict != AUDIT_DENY)
+		dispatch_blame(c);
+	if (!dispatch_recorded(c))
+		return false;
+	if (c->ev.verdict == AUDIT_ALLOW)
+		c->ev.verdict = dispatch_verdict(c, ret);
+	for (int i = 0; i < 6 && !c->ev.path; i++)
+		c->ev.path = c->resolved[i];
+	if (c->row)
+		c->ev.call = c->row->name;
+	else if (!c->ev.call)
+		c->ev.call = "unknown";
+	if (c->task)
+		dispatch_who(c);
+	strbuf_reset(&c->args_text);
+	decode_render(c, &c->args_text);
+	c->ev.args = c->args_text.data;
+	c->ev.args_len = c->args_text.len;
+	c->ev.coalesce = c->ev.verdict == AUDIT_DENY || !c->row ||
+			 !(c->row->flags & ROW_MUTATES);
+	return true;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int64_t dispatch_write_back(struct call *c, int64_t ret)
+{
+	if (ret < 0)
+		return ret;
+	for (unsigned i = 0; i < c->nout; i++) {
+		int err = call_write(c, c->out[i].addr, c->out[i].data,
+				     c->out[i].len);
+
+		if (err)
+			return err;
+	}
+	return ret;
+}
+
+/* With the lock held; drops it. */
+static int64_t dispatch_end(struct call *c, int64_t ret)
+{
+	bool record = dispatch_record(c, ret);
+
+	c->finished = true;
+	for (unsigned i = 0; i < ARRAY_SIZE(c->dirs); i++)
+		vref_put(&c->dirs[i]);
+	call_unlock(c);
+	ret = dispatch_write_back(c, ret);
+	if (!record)
+		return ret;
+	if (ret != CALL_DONE)
+		c->ev.ret = ret == CALL_CONTINUE ? 0 : ret;
+	c->ev.ns = now_ns() - c->start_ns;
+	audit_emit(c->s->audit, &c->ev);
+	return ret;
+}
+
+int64_t dispatch_finish(struct call *c, int64_t ret)
+{
+	if (c->finished || ret == CALL_DEFERRED)
+		return ret;
+	call_lock(c);
+	return dispatch_end(c, ret);
+}
+
+/* Runs the handler with the lock held, and ends the call. */
+static int64_t dispatch_run(struct call *c)
+{
+	struct sentry *s = c->s;
+	int64_t ret = -ESRCH;
+
+	if (call_lock(c)) {
+		dispatch_reset(c);
+		dispatch_view(c);
+		c->want_text = s->cfg->audit && (c->row->flags & ROW_NAMES);
+		ret = c->row->handler(c);
+	}
+	if (ret == CALL_DEFERRED) {
+		sentry_unlock(s);
+		return ret;
+	}
+	return dispatch_end(c, ret);
+}
+
+int64_t dispatch_again(struct call *c)
+{
+	return dispatch_run(c);
+}
+
+int64_t dispatch_call(struct call *c)
+{
+	enum sysclass class;
+
+	if (c->arch != AUDIT_ARCH_X86_64 || (c->nr & X32_BIT))
+		return refuse_arch(c);
+	c->row = sysrow_find(c->nr);
+	if (!c->row)
+		return refuse_unknown(c);
+	class = row_class(c);
+	if (class == SYS_REFUSE || class == SYS_NATIVE)
+		return refuse_row(c);
+	BUG_ON(c->decoded || !c->row->handler);
+	decode_args(c);
+	c->decoded = true;
+	c->arena_mark = c->arena_used;
+	return dispatch_run(c);
+}

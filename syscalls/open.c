@@ -1,0 +1,257 @@
+/*
+ * open.c - open, openat, openat2, creat.
+ *
+ * Flags are judged as build_open_flags of the kernel's fs/open.c does, before
+ * the path is looked at; the VFS opens; the descriptor is injected. What can
+ * block (a FIFO without its other end) or takes long (a copy-up) goes to a
+ * worker.
+ *
+ * LIMIT: with a full descriptor table, O_CREAT has made the file when EMFILE
+ *   is reported; the kernel reserves the number first.
+ */
+#include <linux/openat2.h>
+
+#include "../sentry/ctty.h"
+#include "../sentry/exec.h"
+#include "handlers.h"
+#include "pathfd.h"
+
+#define OPEN_LARGEFILE 0100000 /* O_LARGEFILE is 0 in 64-bit headers */
+#define OPEN_TMPFILE   (O_TMPFILE & ~O_DIRECTORY)
+#define OPEN_VALID                                                       \
+	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |  \
+	 O_NONBLOCK | O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT |            \
+	 OPEN_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_NOATIME |         \
+	 O_CLOEXEC | O_PATH | OPEN_TMPFILE)
+#define OPEN_PATH_FLAGS (O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC)
+#define OPEN_MODE 07777
+
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
+
+static const struct {
+	uint64_t resolve;
+	unsigned walk;
+} resolve_bits[] = {
+	{ RESOLVE_NO_XDEV, VFS_NO_XDEV },
+	{ RESOLVE_NO_MAGICLINKS, VFS_NO_MAGIC },
+	{ RESOLVE_NO_SYMLINKS, VFS_NO_SYMLINKS | VFS_NO_MAGIC },
+	{ RESOLVE_BENEATH, VFS_BENEATH },
+	{ RESOLVE_IN_ROOT, VFS_IN_ROOT },
+	{ RESOLVE_CACHED, 0 },
+};
+
+/* What open() and openat() make of their arguments: unknown bits go. */
+static struct open_how how_from_flags(int flags, mode_t mode)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags & OPEN_VALID),
+		.mode = mode & OPEN_MODE,
+	};
+
+	if (how.flags & O_PATH)
+		how.flags &= OPEN_PATH_FLAGS;
+	if (!(how.flags & (O_CREAT | OPEN_TMPFILE)))
+		how.mode = 0;
+	return how;
+}
+
+static int how_check_flags(const struct open_how *how)
+{
+	uint64_t flags = how->flags;
+	bool creates = flags & (O_CREAT | OPEN_TMPFILE);
+
+	if (flags & ~(uint64_t)OPEN_VALID)
+		return -EINVAL;
+	if (creates ? how->mode & ~(uint64_t)OPEN_MODE : how->mode != 0)
+		return -EINVAL;
+	if ((flags & O_DIRECTORY) && (flags & O_CREAT))
+		return -EINVAL;
+	if ((flags & OPEN_TMPFILE) &&
+	    (!(flags & O_DIRECTORY) || (flags & O_ACCMODE) == O_RDONLY))
+		return -EINVAL;
+	if ((flags & O_PATH) && (flags & ~(uint64_t)OPEN_PATH_FLAGS))
+		return -EINVAL;
+	return 0;
+}
+
+static int how_check_resolve(const struct open_how *how, unsigned *walk)
+{
+	uint64_t left = how->resolve;
+
+	*walk = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(resolve_bits); i++) {
+		if (left & resolve_bits[i].resolve)
+			*walk |= resolve_bits[i].walk;
+		left &= ~resolve_bits[i].resolve;
+	}
+	if (left || ((*walk & VFS_BENEATH) && (*walk & VFS_IN_ROOT)))
+		return -EINVAL;
+	/* "not without waiting" is a right answer to any walk of ours */
+	return how->resolve & RESOLVE_CACHED ? -EAGAIN : 0;
+}
+
+/* On a worker: the open of a FIFO's node in the store. */
+static int64_t open_blocking(struct call *c, void *arg)
+{
+	struct vfs_opened *o = arg;
+	bool cloexec = o->block_flags & O_CLOEXEC;
+	int fd, err;
+
+	do {
+		fd = openat(o->block_dir, o->block_name,
+			    o->block_flags | O_CLOEXEC | O_NOFOLLOW);
+		err = fd < 0 ? -errno : 0;
+	} while (err == -EINTR && !c->cancel);
+	call_lock(c);
+	vfs_opened_fini(o);
+	call_unlock(c);
+	free(o);
+	return fd < 0 ? err : call_return_fd(c, fd, cloexec);
+}
+
+static int64_t open_park(struct call *c, struct vfs_opened *o, int flags)
+{
+	struct vfs_opened *kept = malloc(sizeof(*kept));
+	int64_t ret;
+
+	if (!kept)
+		return -ENOMEM;
+	*kept = *o;
+	kept->block_flags |= flags & O_CLOEXEC;
+	memset(o, 0, sizeof(*o));
+	o->fd = o->block_dir = -1;
+	ret = call_block(c, open_blocking, kept);
+	if (ret != CALL_DEFERRED) {
+		vfs_opened_fini(kept);
+		free(kept);
+	}
+	return ret;
+}
+
+static int64_t open_deliver(struct call *c, struct vfs_opened *o, int flags)
+{
+	int fd;
+
+	if ((flags & O_NONBLOCK) && !(flags & O_PATH)) {
+		int now = fcntl(o->fd, F_GETFL);
+
+		if (now < 0 || fcntl(o->fd, F_SETFL, now | O_NONBLOCK) < 0) {
+			log_host(errno, "fcntl");
+			return -EIO;
+		}
+	}
+	fd = o->fd;
+	o->fd = -1;
+	return call_return_fd(c, fd, flags & O_CLOEXEC);
+}
+
+static int64_t open_finish(struct call *c, struct vfs_opened *o, int flags)
+{
+	struct vfs_job *job;
+
+	switch (o->kind) {
+	case VFS_OPEN_JOB:
+		job = o->job;
+		o->job = NULL;
+		return call_run_job(c, job);
+	case VFS_OPEN_BLOCKS:
+		return open_park(c, o, flags);
+	case VFS_OPEN_TTY:
+		return terminal_open(c, o, flags);
+	case VFS_OPENED:
+		break;
+	}
+	return open_deliver(c, o, flags);
+}
+
+static int64_t open_how(struct call *c, gfd_t dirfd, const char *path,
+			const struct open_how *how)
+{
+	struct vfs_opened o = { .fd = -1, .block_dir = -1 };
+	int flags = (int)how->flags;
+	struct vfs_at at;
+	unsigned walk;
+	int64_t ret;
+
+	ret = how_check_flags(how);
+	if (!ret)
+		ret = how_check_resolve(how, &walk);
+	if (!ret)
+		ret = call_at(c, dirfd, path, &at);
+	if (ret)
+		return ret;
+	ret = vfs_open(&c->vfs, &at, flags, (mode_t)how->mode, walk, &o);
+	if (!ret) {
+		call_resolved(c, path, &o.ref);
+		ret = open_finish(c, &o, flags);
+	}
+	vfs_opened_fini(&o);
+	return ret;
+}
+
+int64_t h_open(struct call *c)
+{
+	struct open_how how =
+		how_from_flags((int)c->args[1], (mode_t)c->args[2]);
+
+	return open_how(c, AT_FDCWD, c->str[0], &how);
+}
+
+int64_t h_creat(struct call *c)
+{
+	struct open_how how = how_from_flags(O_CREAT | O_WRONLY | O_TRUNC,
+					     (mode_t)c->args[1]);
+
+	return open_how(c, AT_FDCWD, c->str[0], &how);
+}
+
+int64_t h_openat(struct call *c)
+{
+	struct open_how how =
+		how_from_flags((int)c->args[2], (mode_t)c->args[3]);
+
+	if (exec_is_plan_request(c))
+		return exec_answer_plan(c);
+	return open_how(c, (gfd_t)c->args[0], c->str[1], &how);
+}
+
+/* copy_struct_from_user: bytes that we do not know must be zero. */
+static int tail_is_zero(struct call *c, gaddr_t addr, uint64_t from,
+			uint64_t size)
+{
+	unsigned char buf[256];
+
+	while (from < size) {
+		size_t n = size - from < sizeof(buf) ? (size_t)(size - from) :
+						       sizeof(buf);
+		int ret = call_read(c, addr + from, buf, n);
+
+		if (ret)
+			return ret;
+		for (size_t i = 0; i < n; i++)
+			if (buf[i])
+				return -E2BIG;
+		from += n;
+	}
+	return 0;
+}
+
+int64_t h_openat2(struct call *c)
+{
+	enum { HOW_SIZE_MAX = 4096 };
+	uint64_t size = c->args[3];
+	int ret;
+
+	if (size < sizeof(struct open_how))
+		return -EINVAL;
+	if (size > HOW_SIZE_MAX)
+		return -E2BIG;
+	if (!c->mem[2])
+		return c->arg_err[2] ? c->arg_err[2] : -EFAULT;
+	ret = tail_is_zero(c, c->args[2], sizeof(struct open_how), size);
+	if (ret)
+		return ret;
+	return open_how(c, (gfd_t)c->args[0], c->str[1], c->mem[2]);
+}
