@@ -1,0 +1,19 @@
+/*
+ * sysfs.h - the part of /sys from which runtimes learn CPU counts, memory
+ * layout and their cgroup's limits. Read-only.
+ */
+#ifndef CLOCHE_SYSFS_H
+#define CLOCHE_SYSFS_H
+
+#include "vfs.h"
+
+struct sysfs_config {
+	int host_sys; /* the host's /sys, O_DIRECTORY; taken */
+	uint64_t memory, pids; /* the sandbox's limits, 0: none */
+	double cpus;
+};
+
+int MUST_CHECK sysfs_mount(struct vfs *vfs, const char *guest,
+			   const struct sysfs_config *cfg);
+
+#endif

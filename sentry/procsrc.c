@@ -1,0 +1,305 @@
+/*
+ * procsrc.c - who is who for /proc: targets, owners, the right to look; and
+ * the mounting of the file systems that speak of the sandbox itself.
+ *
+ * A key (the guest's pid and tid) is turned into a task of the table before
+ * anything else, so a pid that is not in the sandbox reaches no host file.
+ * All functions run under the state lock.
+ */
+#include "procsrc.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+
+#include "../fs/devfs.h"
+#include "../fs/proctext.h"
+#include "../fs/pseudo.h"
+#include "../fs/runfs.h"
+#include "../fs/sysfs.h"
+#include "audit/audit.h"
+#include "procsrc_priv.h"
+
+pid_t procsrc_init_pid(const struct procsrc *ps)
+{
+	if (ps->s->init <= 0 || tgroup_find(ps->s, ps->s->init))
+		return 0;
+	return ps->s->bare ? ps->s->init : 1;
+}
+
+static struct task *first_task(struct tgroup *tg)
+{
+	if (list_empty(&tg->tasks))
+		return NULL;
+	return list_entry(tg->tasks.next, struct task, list);
+}
+
+static struct task *find_tid(struct tgroup *tg, pid_t vtid)
+{
+	list_for_each(p, &tg->tasks) {
+		struct task *t = list_entry(p, struct task, list);
+
+		if (task_vtid(t) == vtid)
+			return t;
+	}
+	return NULL;
+}
+
+static int target_init(struct procsrc *ps, struct proc_key key,
+		       struct proctarget *out)
+{
+	pid_t init = procsrc_init_pid(ps);
+
+	if (!init || key.pid != init || (key.tid && key.tid != init))
+		return -ESRCH;
+	out->pid = ps->s->init;
+	out->tid = key.tid ? ps->s->init : 0;
+	out->vpid = init;
+	out->vtid = init;
+	return 0;
+}
+
+int procsrc_target(struct procsrc *ps, struct proc_key key,
+		   struct proctarget *out)
+{
+	struct tgroup *tg = tgroup_find_virtual(ps->s, key.pid);
+
+	memset(out, 0, sizeof(*out));
+	if (!tg)
+		return target_init(ps, key, out);
+	out->tg = tg;
+	out->t = key.tid ? find_tid(tg, key.tid) : first_task(tg);
+	if (!out->t)
+		return -ESRCH;
+	out->pid = tg->pid;
+	out->tid = key.tid ? out->t->tid : 0;
+	out->vpid = key.pid;
+	out->vtid = key.tid ? key.tid : key.pid;
+	return 0;
+}
+
+void procsrc_path(const struct proctarget *t, const char *name, char *buf,
+		  size_t size)
+{
+	if (t->tid)
+		snprintf(buf, size, "%d/task/%d/%s", t->pid, t->tid, name);
+	else
+		snprintf(buf, size, "%d/%s", t->pid, name);
+}
+
+int procsrc_read(struct procsrc *ps, const struct proctarget *t,
+		 const char *name, struct strbuf *out)
+{
+	char path[96];
+
+	procsrc_path(t, name, path, sizeof(path));
+	return pseudo_read_at(ps->proc, path, out);
+}
+
+/* ---- listing --------------------------------------------------------- */
+
+static void take_lower(pid_t *best, pid_t v, pid_t after)
+{
+	if (v > after && (!*best || v < *best))
+		*best = v;
+}
+
+static pid_t next_pid(void *arg, pid_t after)
+{
+	struct procsrc *ps = arg;
+	pid_t best = 0;
+
+	take_lower(&best, procsrc_init_pid(ps), after);
+	list_for_each(p, &ps->s->tgroups) {
+		struct tgroup *tg = list_entry(p, struct tgroup, list);
+
+		take_lower(&best, tgroup_vpid(tg), after);
+	}
+	return best;
+}
+
+static pid_t next_tid(void *arg, pid_t pid, pid_t after)
+{
+	struct procsrc *ps = arg;
+	struct tgroup *tg = tgroup_find_virtual(ps->s, pid);
+	pid_t best = 0;
+
+	if (!tg) {
+		if (pid && pid == procsrc_init_pid(ps))
+			take_lower(&best, pid, after);
+		return best;
+	}
+	list_for_each(p, &tg->tasks) {
+		struct task *t = list_entry(p, struct task, list);
+
+		take_lower(&best, task_vtid(t), after);
+	}
+	return best;
+}
+
+static int viewer(void *arg, const struct vfs_ctx *ctx, struct proc_key *out)
+{
+	struct procsrc *ps = arg;
+	struct tgroup *tg = tgroup_find(ps->s, ctx->viewer_tgid);
+	struct task *t = task_find(ps->s, ctx->viewer_tid);
+
+	if (!tg)
+		return -ENOENT;
+	out->pid = tgroup_vpid(tg);
+	out->tid = t ? task_vtid(t) : out->pid;
+	return out->pid ? 0 : -ENOENT;
+}
+
+/* ---- rights ---------------------------------------------------------- */
+
+static int owner(void *arg, struct proc_key key, struct proc_owner *out)
+{
+	struct procsrc *ps = arg;
+	struct proctarget t;
+	int err = procsrc_target(ps, key, &t);
+
+	if (err)
+		return err;
+	memset(out, 0, sizeof(*out));
+	if (!t.tg)
+		return 0; /* init: root's, and not dumpable */
+	out->uid = t.t->cred->euid;
+	out->gid = t.t->cred->egid;
+	out->dumpable = t.tg->dumpable;
+	out->generation = t.tg->start_ns;
+	return 0;
+}
+
+static bool ids_match(const struct vcred *v, const struct taskcred *c)
+{
+	return v->uid == c->ruid && v->uid == c->euid && v->uid == c->suid &&
+	       v->gid == c->rgid && v->gid == c->egid && v->gid == c->sgid;
+}
+
+/* __ptrace_may_access of Linux, with virtual credentials. */
+static int may_access(void *arg, const struct vfs_ctx *ctx,
+		      struct proc_key key)
+{
+	struct procsrc *ps = arg;
+	struct proctarget t;
+	int err = procsrc_target(ps, key, &t);
+
+	if (err)
+		return err;
+	if (!t.tg)
+		return -EACCES;
+	if (t.tg->pid == ctx->viewer_tgid)
+		return 0;
+	if (ctx->cred->caps & (1ULL << CAP_SYS_PTRACE))
+		return 0;
+	if (!ids_match(ctx->cred, t.t->cred) || !t.tg->dumpable ||
+	    (t.t->cred->cap_permitted & ~ctx->cred->caps))
+		return -EACCES;
+	return 0;
+}
+
+static int open_host(void *arg, struct proc_key key, enum proc_file what,
+		     int flags, int *fd)
+{
+	struct procsrc *ps = arg;
+	struct proctarget t;
+	char path[96];
+	int err = procsrc_target(ps, key, &t);
+
+	if (err)
+		return err;
+	if (!t.tg)
+		return -EACCES;
+	procsrc_path(&t, what == PROC_COMM ? "comm" : "oom_score_adj", path,
+		     sizeof(path));
+	*fd = openat(ps->proc, path, flags | O_CLOEXEC | O_NOFOLLOW);
+	return *fd < 0 ? -errno : 0;
+}
+
+static const struct proc_source source = {
+	.next_pid = next_pid,
+	.next_tid = next_tid,
+	.viewer = viewer,
+	.owner = owner,
+	.may_access = may_access,
+	.text = procsrc_text,
+	.open_host = open_host,
+	.link = procsrc_link,
+	.next_fd = procsrc_next_fd,
+	.fd = procsrc_fd,
+	.global = procsrc_global,
+};
+
+/* ---- mounting -------------------------------------------------------- */
+
+/* The pty of the viewer's session, by the kernel's word. */
+static int ctty(void *arg, const struct vfs_ctx *ctx)
+{
+	struct procsrc *ps = arg;
+	struct strbuf stat;
+	char path[32];
+	long tty = -1;
+
+	if (!tgroup_find(ps->s, ctx->viewer_tgid))
+		return -ENXIO;
+	strbuf_init(&stat, 4096);
+	snprintf(path, sizeof(path), "%d/stat", ctx->viewer_tgid);
+	if (!pseudo_read_at(ps->proc, path, &stat))
+		tty = proctext_stat_field(stat.data, stat.len, 7);
+	strbuf_fini(&stat);
+	if (tty <= 0 || ((tty >> 8) & 0xfff) != 136)
+		return -ENXIO;
+	return (int)((tty & 0xff) | ((tty >> 12) & 0xfff00));
+}
+
+static void denials(void *arg, struct strbuf *out)
+{
+	const struct procsrc *ps = arg;
+
+	if (ps->s->audit)
+		audit_denials(ps->s->audit, out);
+}
+
+static int mount_run(struct procsrc *ps)
+{
+	const struct runfs_config cfg = {denials, ps};
+
+	return runfs_mount(ps->s->vfs, "/run/cloche", &cfg);
+}
+
+static int mount_sys(struct procsrc *ps, int fd)
+{
+	const struct limits *l = &ps->s->cfg->limits;
+	const struct sysfs_config cfg = {fd, l->memory, l->pids, l->cpus};
+
+	return sysfs_mount(ps->s->vfs, "/sys", &cfg);
+}
+
+static int mount_dev(struct procsrc *ps, const struct procsrc_fds *fds)
+{
+	const struct devfs_config cfg = {fds->dev, fds->devpts,
+					 ps->s->cfg->uid, ctty, ps};
+
+	return devfs_mount(ps->s->vfs, "/dev", &cfg);
+}
+
+int procsrc_mount(struct sentry *s, const struct procsrc_fds *fds)
+{
+	/* lives as long as the sandbox, like the vfs that refers to it */
+	struct procsrc *ps = xcalloc(1, sizeof(*ps));
+	struct procfs_config cfg = {&source, ps, fds->proc};
+	int err;
+
+	ps->s = s;
+	ps->proc = fcntl(fds->proc, F_DUPFD_CLOEXEC, 0);
+	err = ps->proc < 0 ? -errno : 0;
+	if (!err)
+		err = procfs_mount(s->vfs, "/proc", &cfg);
+	if (!err)
+		err = mount_dev(ps, fds);
+	if (!err)
+		err = mount_sys(ps, fds->sys);
+	if (!err)
+		err = mount_run(ps);
+	return err;
+}
