@@ -38,6 +38,7 @@ struct taskcred {
 };
 
 struct tgroup {
+	unsigned refs;	  /* one per task in the table */
 	struct list list; /* sentry.tgroups */
 	struct hnode by_pid;
 	struct list tasks;
@@ -57,6 +58,8 @@ struct tgroup {
 };
 
 struct task {
+	unsigned refs;	  /* the table's and one per call in flight */
+	bool dead;	  /* left the table; ids are void */
 	struct list list; /* tgroup.tasks */
 	struct hnode by_tid;
 	struct tgroup *tg;
@@ -65,8 +68,25 @@ struct task {
 	struct fsctx *fs;
 	struct taskcred *cred;
 	bool continued; /* the last notification was continued natively */
+	bool released;	/* a blocked call was just given back with -512 */
 	void *trace;	/* tracer's own state (trace.c) */
 };
+
+/* The table. task_new makes the first thread of a process (tg == NULL; parent
+ * may be NULL) or one more thread of tg; flags are clone(2)'s. task_exit takes
+ * it out (and its process with the last thread). task_put frees. */
+struct task *task_new(struct sentry *s, struct task *parent, pid_t tid,
+		      unsigned long flags);
+struct task *task_new_first(struct sentry *s, pid_t tid, struct fsctx *fs,
+			    struct taskcred *cred);
+void task_exit(struct sentry *s, struct task *t);
+void task_put(struct task *t);
+/* A non-leader thread called exec: it takes over the process's number, every
+ * other thread is gone. */
+void task_exec_rename(struct sentry *s, struct task *t, pid_t tid);
+/* Its own fsctx after exec or unshare-like events. */
+struct fsctx *fsctx_new(struct dentry *root, struct dentry *cwd, mode_t umask);
+void fsctx_put(struct fsctx *fs);
 
 /* Borrowed; NULL if unknown. */
 struct task *task_find(struct sentry *s, pid_t tid);

@@ -1,0 +1,225 @@
+/*
+ * call.c - the request object of one call; see call.h.
+ *
+ * Calls are recycled through a small pool, since making the arena anew would
+ * cost more than answering. Nothing in a recycled call is read before it is
+ * set; the arena is handed out zeroed.
+ */
+#include "call.h"
+
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "gmem.h"
+#include "notify.h"
+#include "sentry.h"
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
+#include <fcntl.h>
+
+enum { CALL_POOL = 32, CALL_ARGS_TEXT = 32u << 10 };
+
+static struct {
+	pthread_mutex_t lock;
+	struct call *free[CALL_POOL];
+	unsigned n;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void call_reset(struct call *c, struct sentry *s)
+{
+	unsigned char *arena = c->arena;
+	struct strbuf text = c->args_text;
+
+	memset(c, 0, sizeof(*c));
+	c->s = s;
+	c->arena = arena;
+	c->args_text = text;
+	strbuf_reset(&c->args_text);
+	list_init(&c->link);
+}
+
+struct call *call_new(struct sentry *s)
+{
+	struct call *c = NULL;
+
+	pthread_mutex_lock(&pool.lock);
+	if (pool.n)
+		c = pool.free[--pool.n];
+	pthread_mutex_unlock(&pool.lock);
+	if (!c) {
+		c = xcalloc(1, sizeof(*c));
+		c->arena = xmalloc(CALL_ARENA);
+		strbuf_init(&c->args_text, CALL_ARGS_TEXT);
+	}
+	call_reset(c, s);
+	return c;
+}
+
+void call_free(struct call *c)
+{
+	for (unsigned i = 0; i < c->nfds; i++)
+		close(c->fds[i]);
+	if (c->task) {
+		sentry_lock(c->s);
+		task_put(c->task);
+		sentry_unlock(c->s);
+		c->task = NULL;
+	}
+	pthread_mutex_lock(&pool.lock);
+	if (pool.n < CALL_POOL) {
+		pool.free[pool.n++] = c;
+		c = NULL;
+	}
+	pthread_mutex_unlock(&pool.lock);
+	if (!c)
+		return;
+	strbuf_fini(&c->args_text);
+	free(c->arena);
+	free(c);
+}
+
+void *call_alloc(struct call *c, size_t size)
+{
+	size_t at = (c->arena_used + 15) & ~(size_t)15;
+
+	if (size > CALL_ARENA || at > CALL_ARENA - size)
+		return NULL;
+	c->arena_used = at + size;
+	memset(c->arena + at, 0, size < 256 ? size : 256);
+	if (size > 256)
+		memset(c->arena + at + 256, 0, size - 256);
+	return c->arena + at;
+}
+
+int call_read(struct call *c, gaddr_t addr, void *buf, size_t len)
+{
+	return gmem_read(c->tid, addr, buf, len);
+}
+
+int call_write(struct call *c, gaddr_t addr, const void *buf, size_t len)
+{
+	/* A void call must not write into whoever has the number now. */
+	if (!notify_alive(c->s, c->id))
+		return -ESRCH;
+	return gmem_write(c->tid, addr, buf, len);
+}
+
+ssize_t call_read_str(struct call *c, gaddr_t addr, char *buf, size_t size)
+{
+	return gmem_read_str(c->tid, addr, buf, size);
+}
+
+void call_out(struct call *c, gaddr_t addr, const void *data, size_t len)
+{
+	BUG_ON(c->nout == CALL_OUT_MAX);
+	c->out[c->nout++] = (struct call_out){addr, data, len};
+}
+
+/* The process's pidfd, or one of the thread itself where the leader has
+ * exited (kernel 6.9 and later). */
+static int call_pidfd(struct call *c, int *temporary)
+{
+	struct tgroup *tg = c->task->tg;
+	int fd;
+
+	*temporary = -1;
+	if (tg->pidfd < 0)
+		tg->pidfd = (int)syscall(SYS_pidfd_open, tg->pid, 0);
+	if (tg->pidfd >= 0 && task_find(c->s, tg->pid))
+		return tg->pidfd;
+	fd = (int)syscall(SYS_pidfd_open, c->tid, PIDFD_THREAD);
+	*temporary = fd;
+	return fd;
+}
+
+int call_fd(struct call *c, gfd_t gfd)
+{
+	int fd, pidfd, err;
+	AUTO_CLOSE int temporary = -1;
+
+	if (gfd < 0)
+		return -EBADF;
+	if (!c->task || c->task->dead)
+		return -ESRCH;
+	BUG_ON(c->nfds == CALL_FD_MAX);
+	pidfd = call_pidfd(c, &temporary);
+	if (pidfd < 0)
+		return -ESRCH;
+	fd = (int)syscall(SYS_pidfd_getfd, pidfd, gfd, 0);
+	err = errno;
+	if (fd < 0)
+		return err == EBADF ? -EBADF : err == ESRCH ? -ESRCH :
+		       err == EMFILE ? -ENFILE : -EBADF;
+	c->fds[c->nfds++] = fd;
+	return fd;
+}
+
+static int call_addfd(struct call *c, int fd, bool cloexec, int at,
+		      unsigned flags)
+{
+	struct seccomp_notif_addfd add = {
+		.id = c->id,
+		.flags = flags | (at >= 0 ? SECCOMP_ADDFD_FLAG_SETFD : 0),
+		.srcfd = (uint32_t)fd,
+		.newfd = at >= 0 ? (uint32_t)at : 0,
+		.newfd_flags = cloexec ? O_CLOEXEC : 0,
+	};
+	int ret = ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	if (ret < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+int64_t call_return_fd(struct call *c, int fd, bool cloexec)
+{
+	int ret = call_addfd(c, fd, cloexec, -1, SECCOMP_ADDFD_FLAG_SEND);
+
+	if (ret >= 0) {
+		if (c->ev.ret == 0)
+			c->ev.ret = ret;
+		return CALL_DONE;
+	}
+	/* ENOENT: the guest no longer waits; EINPROGRESS: it is being woken. */
+	return ret == -ENOENT || ret == -EINPROGRESS ? CALL_DONE : ret;
+}
+
+int call_inject_fd(struct call *c, int fd, bool cloexec, int at)
+{
+	return call_addfd(c, fd, cloexec, at, 0);
+}
+
+bool call_lock(struct call *c)
+{
+	sentry_lock(c->s);
+	return c->task && !c->task->dead;
+}
+
+void call_unlock(struct call *c)
+{
+	sentry_unlock(c->s);
+}
+
+void call_deny(struct call *c, const char *rule, const char *hint)
+{
+	c->ev.verdict = AUDIT_DENY;
+	snprintf(c->ev.rule, sizeof(c->ev.rule), "%s", rule ? rule : "");
+	c->ev.hint = hint;
+}
+
+void call_audit_path(struct call *c, const char *path)
+{
+	size_t len = strlen(path) + 1;
+	char *p = call_alloc(c, len);
+
+	if (p) {
+		memcpy(p, path, len);
+		c->ev.path = p;
+	}
+}

@@ -1,0 +1,436 @@
+/*
+ * exec.c - exec stops of guests; see exec.h for the way and the laws.
+ */
+#include "exec.h"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "exec_priv.h"
+#include "gmem.h"
+#include "sentry.h"
+#include "trace_priv.h"
+
+enum { EXEC_BELOW_STACK = 512, EXEC_ARGV_MAX = 4096, EXEC_SPARE_FDS = 8 };
+
+void exec_plan_free(struct tgroup *tg)
+{
+	exec_plan_destroy(tg->exec_plan);
+	tg->exec_plan = NULL;
+}
+
+/* Makes the stopped call return `value` without being run. */
+static void skip_call(pid_t tid, long value)
+{
+	struct user_regs_struct r;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) == 0) {
+		r.orig_rax = (unsigned long long)-1;
+		r.rax = (unsigned long long)value;
+		if (ptrace(PTRACE_SETREGS, tid, 0, &r) < 0)
+			kill(tid, SIGKILL);
+	}
+	trace_cont(tid, 0);
+}
+
+static void audit_exec(struct sentry *s, struct task *t, const char *call,
+		       const char *exe, const char *args, size_t len,
+		       int64_t ret)
+{
+	struct audit_event ev = {
+		.call = call, .exe = exe, .path = exe, .args = args,
+		.args_len = len, .ret = ret, .tracer = true,
+		.verdict = AUDIT_ALLOW,
+	};
+
+	ev.tid = task_vtid(t);
+	ev.pid = tgroup_vpid(t->tg);
+	ev.ppid = t->tg->parent ? tgroup_vpid(t->tg->parent) : 0;
+	audit_emit(s->audit, &ev);
+}
+
+static void audit_refused(struct sentry *s, pid_t tid, const char *path,
+			 int err)
+{
+	struct strbuf b;
+	struct task *t;
+
+	strbuf_init(&b, 0);
+	strbuf_puts(&b, "{\"path\":");
+	strbuf_json_string(&b, path, strlen(path));
+	strbuf_putc(&b, '}');
+	sentry_lock(s);
+	t = task_find(s, tid);
+	if (t)
+		audit_exec(s, t, "execve", path, b.data, b.len, err);
+	sentry_unlock(s);
+	strbuf_fini(&b);
+}
+
+/* What the call asks for; 0 or the errno it gives at once. */
+static int read_request(pid_t tid, const struct __ptrace_syscall_info *i,
+			struct exec_request *q)
+{
+	bool at = i->seccomp.nr == SYS_execveat;
+	gaddr_t path = i->seccomp.args[at ? 1 : 0];
+	ssize_t n;
+
+	q->dirfd = at ? (int)i->seccomp.args[0] : AT_FDCWD;
+	q->flags = at ? (int)i->seccomp.args[4] : 0;
+	if (q->flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+		return -EINVAL;
+	n = gmem_read_str(tid, path, q->path, sizeof(q->path));
+	if (n < 0)
+		return (int)n;
+	if (n == 0 && !(q->flags & AT_EMPTY_PATH))
+		return -ENOENT;
+	return 0;
+}
+
+/* Puts the stub's path below the stack pointer, beyond the red zone, where no
+ * live data is. The old bytes are kept for a failing exec. */
+static int write_stub_path(struct sentry *s, pid_t tid, struct ttrace *tt,
+			   gaddr_t rsp)
+{
+	size_t len = strlen(s->stub_path) + 1;
+	gaddr_t at = (rsp - EXEC_BELOW_STACK) & ~(gaddr_t)63;
+
+	BUG_ON(len > EXEC_SCRATCH);
+	tt->scratch_addr = at;
+	if (gmem_read(tid, at, tt->scratch, len) ||
+	    gmem_write(tid, at, s->stub_path, len))
+		return -EFAULT;
+	return 0;
+}
+
+static int rewrite_to_stub(struct sentry *s, pid_t tid, struct ttrace *tt)
+{
+	struct user_regs_struct r;
+	int ret;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
+		return -ESRCH;
+	tt->saved = r;
+	ret = write_stub_path(s, tid, tt, r.rsp);
+	if (ret)
+		return ret;
+	if (r.orig_rax == SYS_execveat) {
+		r.rsi = r.rdx;
+		r.rdx = r.r10;
+	}
+	r.orig_rax = SYS_execve;
+	r.rdi = tt->scratch_addr;
+	if (ptrace(PTRACE_SETREGS, tid, 0, &r) < 0)
+		return -ESRCH;
+	return 0;
+}
+
+/* The prepared plan becomes the process's pending one. */
+static int commit_plan(struct sentry *s, pid_t tid, struct exec_plan *p)
+{
+	struct ttrace *tt;
+	struct task *t;
+	int ret = -ESRCH;
+
+	sentry_lock(s);
+	t = task_find(s, tid);
+	if (t) {
+		tt = ttrace_of(t);
+		sentry_unlock(s);
+		/* Only the tracer uses or frees tt while the thread is
+		 * stopped. */
+		ret = rewrite_to_stub(s, tid, tt);
+		sentry_lock(s);
+		if (!ret) {
+			exec_plan_free(t->tg);
+			t->tg->exec_plan = p;
+			tt->execing = true;
+		}
+	}
+	if (ret)
+		exec_plan_destroy(p);
+	sentry_unlock(s);
+	return ret;
+}
+
+void exec_stop(struct sentry *s, pid_t tid)
+{
+	struct __ptrace_syscall_info info = {0};
+	AUTO_FREE struct exec_request *q = xcalloc(1, sizeof(*q));
+	struct exec_plan *p = NULL;
+	int ret;
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) < 0 ||
+	    info.op != PTRACE_SYSCALL_INFO_SECCOMP) {
+		skip_call(tid, -ENOSYS);
+		return;
+	}
+	if (info.arch != AUDIT_ARCH_X86_64 ||
+	    (info.seccomp.nr != SYS_execve &&
+	     info.seccomp.nr != SYS_execveat)) {
+		skip_call(tid, -ENOSYS); /* asked for by the guest's filter */
+		return;
+	}
+	ret = read_request(tid, &info, q);
+	if (!ret)
+		ret = exec_resolve(s, tid, q, &p);
+	if (!ret)
+		ret = commit_plan(s, tid, p);
+	if (ret) {
+		audit_refused(s, tid, q->path, ret);
+		skip_call(tid, ret);
+		return;
+	}
+	/* On to EVENT_EXEC, or to the exit stop if the kernel refuses. */
+	if (ptrace(PTRACE_SYSCALL, tid, 0, 0) < 0 && errno != ESRCH)
+		log_host(errno, "resuming exec of %d", tid);
+}
+
+/* Errnos that execve of the stub gives for the guest's own doing. */
+static bool exec_errno_expected(long err)
+{
+	switch (-err) {
+	case E2BIG:
+	case EFAULT:
+	case ENOMEM:
+	case EAGAIN:
+	case EINTR:
+	case EPERM:
+		return true;
+	}
+	return err <= -512 && err >= -516;
+}
+
+void exec_exit_stop(struct sentry *s, pid_t tid)
+{
+	struct user_regs_struct r;
+	struct ttrace *tt = NULL;
+	struct task *t;
+	long rax;
+
+	sentry_lock(s);
+	t = task_find(s, tid);
+	if (t && ttrace_of(t)->execing) {
+		tt = t->trace;
+		exec_plan_free(t->tg);
+		tt->execing = false;
+	}
+	sentry_unlock(s);
+	if (!tt || ptrace(PTRACE_GETREGS, tid, 0, &r) < 0) {
+		trace_cont(tid, 0);
+		return;
+	}
+	rax = (long)r.rax;
+	if (!exec_errno_expected(rax)) {
+		log_warn("exec of the stub by thread %d gave errno %ld: killed",
+			 tid, -rax);
+		kill(tid, SIGKILL);
+		trace_cont(tid, 0);
+		return;
+	}
+	tt->saved.rax = r.rax;
+	if (gmem_write(tid, tt->scratch_addr, tt->scratch,
+		       strlen(s->stub_path) + 1))
+		log_debug("scratch of %d not restored", tid);
+	if (ptrace(PTRACE_SETREGS, tid, 0, &tt->saved) < 0)
+		kill(tid, SIGKILL);
+	trace_cont(tid, 0);
+}
+
+static bool runs_the_stub(struct sentry *s, pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return stat(path, &st) == 0 && st.st_dev == s->stub_dev &&
+	       st.st_ino == s->stub_ino;
+}
+
+/* argv as a JSON array, from the new stack: the strings lie in one piece. */
+static void args_json(pid_t tid, const char *path, struct strbuf *b)
+{
+	char text[EXEC_ARGV_MAX + 1];
+	struct user_regs_struct r;
+	uint64_t argc, first, next;
+	size_t len, i = 0;
+
+	strbuf_puts(b, "{\"path\":");
+	strbuf_json_string(b, path, strlen(path));
+	strbuf_puts(b, ",\"argv\":[");
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 ||
+	    gmem_read(tid, r.rsp, &argc, 8) || !argc || argc > 65536 ||
+	    gmem_read(tid, r.rsp + 8, &first, 8))
+		goto out;
+	/* The strings end where the environment's begin. */
+	if (gmem_read(tid, r.rsp + 8 * (argc + 2), &next, 8) || next <= first)
+		next = first + EXEC_ARGV_MAX;
+	len = next - first > EXEC_ARGV_MAX ? EXEC_ARGV_MAX :
+					     (size_t)(next - first);
+	if (gmem_read(tid, first, text, len))
+		goto out;
+	text[len] = '\0';
+	for (uint64_t n = 0; n < argc && i < len; n++) {
+		size_t l = strlen(text + i);
+
+		if (n)
+			strbuf_putc(b, ',');
+		strbuf_json_string(b, text + i, l);
+		i += l + 1;
+	}
+out:
+	strbuf_puts(b, "]}");
+}
+
+/* The kernel's rules for ids and capabilities at exec (security/commoncap.c),
+ * set-id bits being ignored under no_new_privs. */
+static void cred_exec(struct task *t)
+{
+	struct taskcred *c = task_cred_own(t);
+
+	c->suid = c->fsuid = c->euid;
+	c->sgid = c->fsgid = c->egid;
+	if (c->euid == 0 && !(c->securebits & 1)) {
+		c->cap_permitted = c->cap_bounding | c->cap_inheritable;
+		c->cap_effective = c->cap_permitted;
+	} else {
+		c->cap_permitted = c->cap_effective = c->cap_ambient;
+	}
+}
+
+static void tgroup_take_exe(struct tgroup *tg, struct exec_plan *p)
+{
+	if (tg->exe.inode)
+		vfs_text_put(tg->exe.inode);
+	vref_put(&tg->exe);
+	tg->exe = p->exe;
+	memset(&p->exe, 0, sizeof(p->exe));
+	if (tg->exe.inode)
+		vfs_text_get(tg->exe.inode);
+	free(tg->exe_path);
+	tg->exe_path = xstrdup(p->exe_path);
+	tg->dumpable = true;
+	p->committed = true;
+}
+
+void exec_event(struct sentry *s, pid_t tid)
+{
+	unsigned long former = (unsigned long)tid;
+	struct exec_plan *p = NULL;
+	struct strbuf b;
+	struct task *t;
+	bool genuine = runs_the_stub(s, tid);
+
+	if (ptrace(PTRACE_GETEVENTMSG, tid, 0, &former) < 0)
+		genuine = false;
+	strbuf_init(&b, 0);
+	sentry_lock(s);
+	t = task_find(s, (pid_t)former);
+	if (t) {
+		struct ttrace *tt = ttrace_of(t);
+
+		genuine = genuine && tt->execing && t->tg->exec_plan;
+		tt->execing = false;
+		task_exec_rename(s, t, tid);
+		if (genuine) {
+			p = t->tg->exec_plan;
+			args_json(tid, p->exe_path, &b);
+			tgroup_take_exe(t->tg, p);
+			cred_exec(t);
+			audit_exec(s, t, "exec", p->exe_path, b.data, b.len,
+				   0);
+		}
+	}
+	sentry_unlock(s);
+	strbuf_fini(&b);
+	if (!p) {
+		log_warn("process %d ran something else than the stub: killed",
+			 tid);
+		kill(tid, SIGKILL);
+	}
+	trace_cont(tid, 0);
+}
+
+void exec_audit_exit(struct sentry *s, struct task *t, int status)
+{
+	struct audit_event ev = {
+		.call = "exit", .verdict = AUDIT_ALLOW, .tracer = true,
+		.exe = t->tg->exe_path,
+	};
+	char args[64];
+
+	if (t->tg->ntasks != 1)
+		return;
+	ev.pid = t->tg->vpid;
+	ev.tid = t->vtid;
+	ev.ppid = t->tg->parent ? t->tg->parent->vpid : 0;
+	if (WIFSIGNALED(status))
+		ev.args_len = (size_t)snprintf(args, sizeof(args),
+					       "{\"signal\":%d}",
+					       WTERMSIG(status));
+	else
+		ev.args_len = (size_t)snprintf(args, sizeof(args),
+					       "{\"status\":%d}",
+					       WEXITSTATUS(status));
+	ev.args = args;
+	audit_emit(s->audit, &ev);
+}
+
+bool exec_is_plan_request(struct call *c)
+{
+	return (int)c->args[0] == PLAN_DIRFD && c->args[2] == PLAN_FLAGS &&
+	       c->args[3] == PLAN_MODE;
+}
+
+/* The descriptor table may be full up to the guest's limit: two more are
+ * allowed for the moment of injection. The stub closes them before the jump. */
+static int inject_images(struct call *c, struct exec_plan *p)
+{
+	struct rlimit old, more;
+	pid_t pid = c->task->tg->pid;
+	bool raised;
+	int fd;
+
+	raised = prlimit(pid, RLIMIT_NOFILE, NULL, &old) == 0;
+	more = old;
+	more.rlim_cur = more.rlim_max; /* never above what is allowed */
+	raised = raised && more.rlim_cur != old.rlim_cur &&
+		 prlimit(pid, RLIMIT_NOFILE, &more, NULL) == 0;
+	fd = call_inject_fd(c, fd_take(&p->program_fd), true, -1);
+	if (fd >= 0) {
+		p->plan.program.fd = fd;
+		fd = 0;
+	}
+	if (!fd && p->interp_fd >= 0) {
+		fd = call_inject_fd(c, fd_take(&p->interp_fd), true, -1);
+		if (fd >= 0) {
+			p->plan.interp.fd = fd;
+			fd = 0;
+		}
+	}
+	if (raised && prlimit(pid, RLIMIT_NOFILE, &old, NULL) < 0)
+		return -EIO;
+	return fd;
+}
+
+int64_t exec_answer_plan(struct call *c)
+{
+	struct exec_plan *p = c->task->tg->exec_plan;
+	int ret;
+
+	if (!p || !p->committed)
+		return -EBADF; /* what any other program gets */
+	c->task->tg->exec_plan = NULL;
+	ret = inject_images(c, p);
+	if (!ret)
+		ret = call_write(c, c->args[1], &p->plan, sizeof(p->plan));
+	exec_plan_destroy(p);
+	return ret;
+}

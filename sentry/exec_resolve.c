@@ -1,0 +1,322 @@
+/*
+ * exec_resolve.c - from the path that a guest gave to a plan for the stub.
+ *
+ * Everything is opened through the VFS with the guest's virtual credentials,
+ * so that a file which only exists in the overlay runs, and one that the view
+ * hides does not exist. File contents are read after the state lock is
+ * dropped: from descriptors, which cannot change what they refer to.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/personality.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "exec_priv.h"
+#include "sentry.h"
+
+struct resolver {
+	struct sentry *s;
+	pid_t tid;
+	const struct exec_request *req;
+	struct plan_args args;
+	struct elf_info program, interp;
+	struct vref ref;   /* of the image last opened */
+	char execfn[PATH_LEN_MAX];
+	char exe_path[PATH_LEN_MAX + 16];
+	struct plan_aux aux[4];
+};
+
+void exec_plan_destroy(struct exec_plan *p)
+{
+	if (!p)
+		return;
+	if (p->program_fd >= 0)
+		close(p->program_fd);
+	if (p->interp_fd >= 0)
+		close(p->interp_fd);
+	vref_put(&p->exe);
+	free(p);
+}
+
+static void resolver_ctx(struct resolver *r, struct task *t,
+			 struct vcred *cred, struct vfs_ctx *ctx)
+{
+	memset(ctx, 0, sizeof(*ctx));
+	task_vcred(t, false, cred);
+	ctx->vfs = r->s->vfs;
+	ctx->cred = cred;
+	ctx->root = t->fs->root;
+	ctx->cwd = t->fs->cwd;
+	ctx->umask = t->fs->umask;
+	ctx->viewer_tgid = t->tg->pid;
+	ctx->viewer_tid = t->tid;
+}
+
+/* Our copy of the descriptor that execveat names. */
+static int copy_guest_fd(struct task *t, int gfd)
+{
+	int fd;
+
+	if (t->tg->pidfd < 0)
+		t->tg->pidfd = (int)syscall(SYS_pidfd_open, t->tg->pid, 0);
+	fd = (int)syscall(SYS_pidfd_getfd, t->tg->pidfd, gfd, 0);
+	return fd < 0 ? -EBADF : fd;
+}
+
+/* execveat(fd, "", AT_EMPTY_PATH): the descriptor itself. A memfd is ours to
+ * run too: nothing names it, and its content is the guest's own. */
+static int open_descriptor(struct resolver *r, struct vfs_ctx *ctx,
+			   struct task *t, int *out)
+{
+	AUTO_CLOSE int fd = copy_guest_fd(t, r->req->dirfd);
+	struct stat st;
+	bool opath;
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = vfs_identify(ctx->vfs, fd, &r->ref, &st, &opath);
+	if (!ret)
+		return vfs_open_exec(ctx, &r->ref, out);
+	if (ret != -ENOENT)
+		return ret;
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
+		return -EACCES;
+	*out = fd_take(&fd);
+	return 0;
+}
+
+/* One path of the chain: looked up and opened for execution. */
+static int open_named(struct resolver *r, struct vfs_ctx *ctx, struct task *t,
+		      const char *path, bool first, int *out)
+{
+	struct vref base = {0};
+	struct vfs_at at = {.path = path};
+	unsigned flags = VFS_FOLLOW;
+	int ret = 0;
+
+	if (first && r->req->flags & AT_SYMLINK_NOFOLLOW)
+		flags = 0;
+	if (first && path[0] != '/' && r->req->dirfd != AT_FDCWD) {
+		AUTO_CLOSE int fd = copy_guest_fd(t, r->req->dirfd);
+		struct stat st;
+		bool opath;
+
+		if (fd < 0)
+			return fd;
+		ret = vfs_identify(ctx->vfs, fd, &base, &st, &opath);
+		if (ret)
+			return ret == -ENOENT ? -ENOTDIR : ret;
+		if (!base.dentry || !S_ISDIR(st.st_mode)) {
+			vref_put(&base);
+			return -ENOTDIR;
+		}
+		at.base = base.dentry;
+	}
+	vref_put(&r->ref);
+	ret = vfs_lookup(ctx, &at, flags, &r->ref);
+	if (!ret && !flags) {
+		struct statx stx;
+
+		ret = vfs_getattr(ctx, &r->ref, &stx);
+		if (!ret && S_ISLNK(stx.stx_mode))
+			ret = -ELOOP;
+	}
+	if (!ret)
+		ret = vfs_open_exec(ctx, &r->ref, out);
+	vref_put(&base);
+	return ret;
+}
+
+/* Opens one image under the state lock. */
+static int resolver_open(struct resolver *r, const char *path, bool first,
+			 int *out)
+{
+	struct vfs_ctx ctx;
+	struct vcred cred;
+	struct task *t;
+	int ret = -ESRCH;
+
+	sentry_lock(r->s);
+	t = task_find(r->s, r->tid);
+	if (t) {
+		resolver_ctx(r, t, &cred, &ctx);
+		if (first && !path[0])
+			ret = open_descriptor(r, &ctx, t, out);
+		else
+			ret = open_named(r, &ctx, t, path, first, out);
+	}
+	sentry_unlock(r->s);
+	return ret;
+}
+
+/* AT_EXECFN and the name of a script, as the kernel makes it (fs/exec.c,
+ * alloc_bprm). */
+static void make_execfn(struct resolver *r)
+{
+	const struct exec_request *q = r->req;
+
+	if (q->dirfd == AT_FDCWD || q->path[0] == '/')
+		snprintf(r->execfn, sizeof(r->execfn), "%s", q->path);
+	else if (!q->path[0])
+		snprintf(r->execfn, sizeof(r->execfn), "/dev/fd/%d", q->dirfd);
+	else
+		snprintf(r->execfn, sizeof(r->execfn), "/dev/fd/%d/%.4000s",
+			 q->dirfd, q->path);
+}
+
+static bool guest_fd_cloexec(struct resolver *r)
+{
+	char path[64], buf[256], *p;
+	ssize_t n;
+
+	if (r->req->path[0] == '/' || r->req->dirfd == AT_FDCWD)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", r->tid,
+		 r->req->dirfd);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	p = strstr(buf, "flags:");
+	return p && strtoul(p + 6, NULL, 8) & O_CLOEXEC;
+}
+
+/* Follows "#!" lines until an ELF file: its descriptor in *out. */
+static int resolve_chain(struct resolver *r, int *out)
+{
+	const char *path = r->req->path;
+	char name[PATH_LEN_MAX];
+	int ret;
+
+	snprintf(name, sizeof(name), "%s", r->execfn);
+	for (int depth = 0;; depth++) {
+		AUTO_CLOSE int fd = -1;
+		char head[SCRIPT_HEAD] = {0};
+		struct script_line line;
+		ssize_t n;
+
+		ret = resolver_open(r, depth ? name : path, !depth, &fd);
+		if (ret)
+			return ret;
+		n = script_read_head(fd, head);
+		if (n < 0)
+			return (int)n;
+		if (head[0] != '#' || head[1] != '!') {
+			*out = fd_take(&fd);
+			return elf_read_program(*out, &r->program);
+		}
+		ret = script_parse(head, &line);
+		if (ret)
+			return ret;
+		if (depth == SCRIPT_DEPTH_MAX)
+			return -ELOOP;
+		/* A script that its interpreter could not open again. */
+		if (!depth && guest_fd_cloexec(r))
+			return -ENOENT;
+		ret = plan_args_push_script(&r->args, name, &line);
+		if (ret)
+			return ret;
+		snprintf(name, sizeof(name), "%s", line.interp);
+	}
+}
+
+static void note_exe(struct resolver *r, struct vref *exe)
+{
+	sentry_lock(r->s);
+	*exe = r->ref;
+	memset(&r->ref, 0, sizeof(r->ref));
+	if (!exe->dentry || dentry_path(exe->dentry, NULL, r->exe_path,
+					PATH_LEN_MAX) < 0)
+		snprintf(r->exe_path, sizeof(r->exe_path),
+			 "/memfd: (deleted)");
+	sentry_unlock(r->s);
+}
+
+static bool aslr_wanted(pid_t tid)
+{
+	char path[64], buf[16];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/personality", tid);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	if (n <= 0)
+		return true;
+	buf[n] = '\0';
+	return !(strtoul(buf, NULL, 16) & ADDR_NO_RANDOMIZE);
+}
+
+static void fill_ids(struct resolver *r, struct plan_request *q)
+{
+	struct task *t;
+
+	sentry_lock(r->s);
+	t = task_find(r->s, r->tid);
+	if (t) {
+		q->aux[0] = (struct plan_aux){AT_UID, t->cred->ruid};
+		q->aux[1] = (struct plan_aux){AT_EUID, t->cred->euid};
+		q->aux[2] = (struct plan_aux){AT_GID, t->cred->rgid};
+		q->aux[3] = (struct plan_aux){AT_EGID, t->cred->egid};
+		q->naux = 4;
+	}
+	sentry_unlock(r->s);
+}
+
+static int resolve(struct resolver *r, struct exec_plan *p)
+{
+	struct plan_request q = {
+		.program = &r->program, .program_fd = -1, .interp_fd = -1,
+	};
+	int ret;
+
+	make_execfn(r);
+	plan_args_init(&r->args);
+	ret = resolve_chain(r, &p->program_fd);
+	if (ret)
+		return ret;
+	note_exe(r, &p->exe);
+	if (r->program.interp[0]) {
+		ret = resolver_open(r, r->program.interp, false,
+				    &p->interp_fd);
+		if (!ret)
+			ret = elf_read_interp(p->interp_fd, &r->interp);
+		if (ret)
+			return ret;
+		q.interp = &r->interp;
+	}
+	q.execfn = r->execfn;
+	q.comm = r->req->path[0] ? NULL : r->exe_path;
+	q.args = r->args.count ? &r->args : NULL;
+	q.randomize = aslr_wanted(r->tid);
+	fill_ids(r, &q);
+	memcpy(p->exe_path, r->exe_path, sizeof(p->exe_path));
+	return plan_fill(&p->plan, &q);
+}
+
+int exec_resolve(struct sentry *s, pid_t tid, const struct exec_request *req,
+		 struct exec_plan **out)
+{
+	struct resolver *r = xcalloc(1, sizeof(*r));
+	struct exec_plan *p = xcalloc(1, sizeof(*p));
+	int ret;
+
+	r->s = s;
+	r->tid = tid;
+	r->req = req;
+	p->program_fd = p->interp_fd = -1;
+	ret = resolve(r, p);
+	sentry_lock(s);
+	vref_put(&r->ref);
+	if (ret) {
+		exec_plan_destroy(p);
+		p = NULL;
+	}
+	sentry_unlock(s);
+	free(r);
+	*out = p;
+	return ret;
+}

@@ -1,0 +1,464 @@
+/*
+ * init.c - the guests' pid 1: the child that builds the walls around itself,
+ * loads the filter, starts the first command and reaps.
+ *
+ * It is a fork of the sentry that never executes another program, so no code
+ * of the host runs inside. It is not trusted once the filter stands: it can
+ * do what any guest can. What it starts is an exec request like any other.
+ *
+ * LAW 1: where real root started us, setgroups, setresgid and setresuid come
+ *   before anything else: until then the child is host root.
+ * LAW 2: no capability is left in any set when the filter is loaded, and the
+ *   securebits that would give one back are locked.
+ *   (test: tests/escape, capabilities and uid 0)
+ */
+#include <cap-ng.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "jail.h"
+#include "../loader/stubimage.h"
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
+/* linux/mount.h clashes with sys/mount.h in this libc; fsconfig commands. */
+enum { FSCONF_FLAG = 0, FSCONF_STRING = 1, FSCONF_CREATE = 6 };
+enum { MOVE_FROM_EMPTY = 4, FS_CLOEXEC = 1 };
+
+struct init {
+	const struct config *cfg;
+	int sock, sigfd;
+	bool bare;
+	pid_t main;
+	sigset_t mask; /* what the first command starts with */
+};
+
+/* Reports what failed and ends the child; the sentry falls back or dies. */
+NORETURN static void init_fail(int sock, const char *what)
+{
+	struct jail_msg m = {.kind = JAIL_FAILED, .value = errno};
+
+	snprintf(m.text, sizeof(m.text), "%s", what);
+	if (jail_send(sock, &m, NULL, 0))
+		_exit(1);
+	_exit(0);
+}
+
+#define MUST(sock, what, expr)                \
+	do {                                  \
+		if ((long)(expr) < 0)         \
+			init_fail(sock, what); \
+	} while (0)
+
+static void init_ids(struct init *in)
+{
+	const struct config *cfg = in->cfg;
+
+	if (getuid() == cfg->uid && geteuid() == cfg->uid &&
+	    getgid() == cfg->gid && !in->bare)
+		return;
+	if (in->bare && geteuid() != 0)
+		return;
+	uid_t uid = in->bare ? 1879048192u : cfg->uid;
+	gid_t gid = in->bare ? 1879048192u : cfg->gid;
+
+	/* Denied where an unprivileged user made the maps: no groups then. */
+	if (setgroups(0, NULL) < 0 && errno != EPERM)
+		init_fail(in->sock, "setgroups");
+	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+	MUST(in->sock, "setresgid", setresgid(gid, gid, gid));
+	MUST(in->sock, "setresuid", setresuid(uid, uid, uid));
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* setresuid cleared it */
+}
+
+/* A detached mount of a new instance; options are "key\0value\0". */
+static int fs_make(const char *type, const char *const (*opts)[2])
+{
+	AUTO_CLOSE int fs = (int)syscall(SYS_fsopen, type, FS_CLOEXEC);
+
+	if (fs < 0)
+		return -1;
+	for (; opts && (*opts)[0]; opts++) {
+		const char *value = (*opts)[1];
+
+		if (syscall(SYS_fsconfig, fs,
+			    value ? FSCONF_STRING : FSCONF_FLAG, (*opts)[0],
+			    value, 0) < 0)
+			return -1;
+	}
+	if (syscall(SYS_fsconfig, fs, FSCONF_CREATE, NULL, NULL, 0) < 0)
+		return -1;
+	return (int)syscall(SYS_fsmount, fs, FS_CLOEXEC, 0);
+}
+
+static int open_root_of(int mnt)
+{
+	int fd = openat(mnt, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	close(mnt);
+	return fd;
+}
+
+static int init_make_store(struct init *in)
+{
+	char size[32];
+	const char *const opts[][2] = {
+		{"mode", "0700"}, {"inode64", NULL}, {"nr_inodes", "0"},
+		{in->cfg->limits.disk ? "size" : NULL, size}, {NULL, NULL},
+	};
+	int mnt;
+
+	snprintf(size, sizeof(size), "%llu",
+		 (unsigned long long)in->cfg->limits.disk);
+	mnt = fs_make("tmpfs", opts);
+	MUST(in->sock, "a tmpfs for the store", mnt);
+	return open_root_of(mnt);
+}
+
+static void write_stub(struct init *in)
+{
+	int fd = open("s", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
+
+	MUST(in->sock, "writing the stub", fd);
+	if (write(fd, stub_image, stub_image_size) != (ssize_t)stub_image_size)
+		init_fail(in->sock, "writing the stub");
+	MUST(in->sock, "chmod of the stub", fchmod(fd, 0555));
+	close(fd);
+}
+
+/* An empty tmpfs with nothing but the stub becomes the root. */
+static void init_root(struct init *in)
+{
+	static const char *const opts[][2] = {
+		{"mode", "0755"}, {"size", "65536"}, {NULL, NULL},
+	};
+	static const char *const places[] = {"/tmp", "/mnt", "/proc", "/dev"};
+	int mnt = fs_make("tmpfs", opts), ret = -1;
+
+	MUST(in->sock, "a tmpfs for the empty root", mnt);
+	MUST(in->sock, "private mounts",
+	     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(places) && ret < 0; i++)
+		ret = syscall(SYS_move_mount, mnt, "", AT_FDCWD, places[i],
+			      MOVE_FROM_EMPTY) < 0 ? -1 : chdir(places[i]);
+	MUST(in->sock, "mounting the empty root", ret);
+	close(mnt);
+	write_stub(in);
+	MUST(in->sock, "pivot_root", syscall(SYS_pivot_root, ".", "."));
+	MUST(in->sock, "detaching the host's root",
+	     umount2(".", MNT_DETACH));
+	MUST(in->sock, "chdir to the empty root", chdir("/"));
+	MUST(in->sock, "read-only root",
+	     mount(NULL, "/", NULL,
+		   MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
+		   NULL));
+}
+
+static void init_loopback(struct init *in)
+{
+	struct ifreq ifr = {.ifr_name = "lo"};
+	AUTO_CLOSE int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (s < 0)
+		return; /* a kernel without IPv4 has no loopback either */
+	MUST(in->sock, "loopback", ioctl(s, SIOCGIFFLAGS, &ifr));
+	ifr.ifr_flags |= IFF_UP | IFF_RUNNING;
+	MUST(in->sock, "loopback", ioctl(s, SIOCSIFFLAGS, &ifr));
+}
+
+static void init_limits(struct init *in)
+{
+	const struct limits *l = &in->cfg->limits;
+	/* 0 would not stop a piped core handler; 1 does. */
+	struct rlimit core = {1, 1};
+	struct rlimit nproc = {l->pids, l->pids};
+
+	MUST(in->sock, "core limit", setrlimit(RLIMIT_CORE, &core));
+	if (l->pids && !in->bare)
+		MUST(in->sock, "process limit",
+		     setrlimit(RLIMIT_NPROC, &nproc));
+}
+
+static void init_drop(struct init *in)
+{
+	const unsigned long bits =
+		SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+		SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
+		SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+		SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+	bool privileged;
+
+	capng_get_caps_process();
+	privileged = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
+	if (privileged)
+		MUST(in->sock, "securebits",
+		     prctl(PR_SET_SECUREBITS, bits, 0, 0, 0));
+	capng_clear(privileged ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS);
+	if (capng_apply(privileged ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS))
+		init_fail(in->sock, "dropping capabilities");
+	MUST(in->sock, "no_new_privs",
+	     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+}
+
+static void init_build(struct init *in, const char *bare_dir)
+{
+	struct jail_msg m = {.kind = JAIL_READY};
+	int fds[2] = {-1, -1};
+	char stub[PATH_LEN_MAX];
+	struct stat st;
+	int ll;
+
+	init_ids(in);
+	if (!in->bare) {
+		static const char *const pts[][2] = {
+			{"ptmxmode", "0666"}, {"mode", "0620"}, {NULL, NULL},
+		};
+		int devpts = fs_make("devpts", pts);
+
+		fds[0] = init_make_store(in);
+		fds[1] = devpts < 0 ? -1 : open_root_of(devpts);
+		init_root(in);
+		init_loopback(in);
+	} else {
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+		if (chdir("/") < 0)
+			init_fail(in->sock, "chdir /");
+	}
+	init_limits(in);
+	init_drop(in);
+	snprintf(stub, sizeof(stub), "%s%s", in->bare ? bare_dir : "",
+		 in->bare ? "/stub" : "/s");
+	MUST(in->sock, "looking at the stub", stat(stub, &st));
+	m.stub_dev = st.st_dev;
+	m.stub_ino = st.st_ino;
+	ll = landlock_restrict(stub);
+	errno = -ll;
+	MUST(in->sock, "Landlock", ll);
+	m.landlock = ll > 0;
+	/* Changing ids made us undumpable, which would keep the tracer out. */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	int null = open("/", O_PATH | O_CLOEXEC);
+
+	MUST(in->sock, "opening the empty root", null);
+	for (unsigned i = 0; i < 2; i++) {
+		if (fds[i] >= 0)
+			m.fdmask |= 1u << i;
+		else
+			fds[i] = null;
+	}
+	if (jail_send(in->sock, &m, fds, 2))
+		_exit(1);
+	/* The caller's descriptors are the first command's, not init's. */
+	for (int i = 0; i < 3; i++)
+		dup2(null, i);
+	close_range(4, ~0U, 0);
+}
+
+static void init_filter(struct init *in)
+{
+	struct jail_msg m;
+	struct sock_fprog prog;
+	struct sock_filter *code;
+	int fd, listener;
+	size_t len;
+
+	if (jail_recv(in->sock, &m, &fd, 1) || m.kind != JAIL_FILTER)
+		_exit(1);
+	len = (size_t)m.value * sizeof(*code);
+	code = malloc(len);
+	if (!code || pread(fd, code, len, 0) != (ssize_t)len)
+		_exit(1);
+	close(fd);
+	prog.len = (unsigned short)m.value;
+	prog.filter = code;
+	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+				SECCOMP_FILTER_FLAG_NEW_LISTENER |
+				SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &prog);
+	m.kind = JAIL_LISTENER;
+	m.value = listener < 0 ? errno : 0;
+	if (listener < 0)
+		m.kind = JAIL_FAILED;
+	if (jail_send(in->sock, &m, &listener, listener < 0 ? 0 : 1))
+		_exit(1);
+	close(listener);
+	free(code);
+}
+
+static const char *env_path(char *const *envp)
+{
+	for (; *envp; envp++)
+		if (!strncmp(*envp, "PATH=", 5))
+			return *envp + 5;
+	return "/usr/local/bin:/usr/bin:/bin";
+}
+
+static void try_exec(const char *path, const struct config *cfg)
+{
+	execve(path, cfg->argv, cfg->envp);
+	if (errno == ENOEXEC) { /* as execvp(3): a script without "#!" */
+		size_t n = 0;
+		char **argv;
+
+		while (cfg->argv[n])
+			n++;
+		argv = xcalloc(n + 2, sizeof(*argv));
+		argv[0] = (char *)"sh";
+		argv[1] = (char *)(uintptr_t)path;
+		for (size_t i = 1; i < n; i++)
+			argv[i + 1] = cfg->argv[i];
+		execve("/bin/sh", argv, cfg->envp);
+		errno = ENOEXEC;
+	}
+}
+
+/* execvp(3)'s search, in the guest's view: each try is an exec request. */
+NORETURN static void command_exec(const struct config *cfg)
+{
+	const char *name = cfg->argv[0], *p = env_path(cfg->envp);
+	int err = ENOENT;
+	char path[PATH_LEN_MAX];
+
+	if (strchr(name, '/')) {
+		try_exec(name, cfg);
+		err = errno;
+	} else {
+		while (*p || p == env_path(cfg->envp)) {
+			size_t n = strcspn(p, ":");
+
+			snprintf(path, sizeof(path), "%.*s%s%s", (int)n, p,
+				 n ? "/" : "", name);
+			try_exec(path, cfg);
+			if (errno != ENOENT && errno != ENOTDIR)
+				err = errno;
+			p += n;
+			if (!*p)
+				break;
+			p++;
+		}
+	}
+	dprintf(2, "cloche: cannot run '%s': %s%s\n", name, strerror(err),
+		err == ENOENT ? " (as the sandbox sees it; is it hidden by "
+				"the profile, or not in PATH?)" : "");
+	_exit(err == ENOENT || err == ENOTDIR ? 127 : 126);
+}
+
+static void place_fds(const struct jail_msg *m, const int *fds)
+{
+	unsigned k = 0;
+	int tty = -1, at[3] = {-1, -1, -1};
+
+	for (unsigned i = 0; i < 3; i++)
+		if (m->fdmask & 1u << i)
+			at[i] = fds[k++];
+	if (m->fdmask & 1u << 3)
+		tty = fds[k];
+	if (tty >= 0) {
+		setsid();
+		ioctl(tty, TIOCSCTTY, 0);
+	} else {
+		setpgid(0, 0);
+	}
+	for (int i = 0; i < 3; i++) {
+		if (at[i] >= 0)
+			dup2(at[i], i);
+		else
+			close(i);
+	}
+	close_range(3, ~0U, 0);
+}
+
+static void init_run(struct init *in, const struct jail_msg *m, const int *fds)
+{
+	in->main = fork();
+	if (in->main == 0) {
+		sigprocmask(SIG_SETMASK, &in->mask, NULL);
+		place_fds(m, fds);
+		command_exec(in->cfg);
+	}
+	for (unsigned i = 0; i < JAIL_FDS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static void init_reap(struct init *in)
+{
+	struct jail_msg m = {.kind = JAIL_EXITED};
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != in->main)
+			continue;
+		m.value = status;
+		if (jail_send(in->sock, &m, NULL, 0) || !in->bare)
+			_exit(0); /* everything in here ends with pid 1 */
+	}
+}
+
+static void init_message(struct init *in)
+{
+	struct jail_msg m;
+	int fds[JAIL_FDS];
+
+	if (jail_recv(in->sock, &m, fds, JAIL_FDS))
+		_exit(0); /* the sentry has gone */
+	if (m.kind == JAIL_RUN && !in->main)
+		init_run(in, &m, fds);
+	else if (m.kind == JAIL_SIGNAL && in->main > 0)
+		kill(-in->main, m.value);
+}
+
+NORETURN void init_main(const struct config *cfg, int sock, bool bare,
+			const char *bare_dir)
+{
+	struct init in = {.cfg = cfg, .sock = sock, .bare = bare};
+	struct jail_msg m;
+	sigset_t all;
+	int none;
+
+	if (jail_recv(sock, &m, &none, 1) || m.kind != JAIL_MAPPED)
+		_exit(1);
+	if (sock != 3) {
+		dup3(sock, 3, O_CLOEXEC);
+		in.sock = sock = 3;
+	}
+	close_range(4, ~0U, 0);
+	init_build(&in, bare_dir);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &in.mask);
+	in.sigfd = signalfd(-1, &all, SFD_CLOEXEC);
+	if (in.sigfd < 0)
+		_exit(1);
+	init_filter(&in);
+	for (;;) {
+		struct pollfd p[2] = {{.fd = sock, .events = POLLIN},
+				      {.fd = in.sigfd, .events = POLLIN}};
+		struct signalfd_siginfo si;
+
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[1].revents &&
+		    read(in.sigfd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+			init_reap(&in);
+		if (p[0].revents)
+			init_message(&in);
+	}
+}

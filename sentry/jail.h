@@ -1,0 +1,89 @@
+/*
+ * jail.h - the walls around the guests, built in the child that becomes init.
+ *
+ * Jailed: user, mount, pid, net, ipc and uts namespaces; an empty root that
+ * holds nothing but the stub; no capability, locked securebits, Landlock,
+ * no_new_privs, the seccomp filter. Bare: the same without namespaces. The
+ * sentry stays outside and answers everything that names something.
+ *
+ * Whether user namespaces work is found out by building the whole jail: some
+ * distributions grant the namespace and refuse its capabilities.
+ */
+#ifndef CLOCHE_JAIL_H
+#define CLOCHE_JAIL_H
+
+#include <linux/filter.h>
+
+#include "config.h"
+
+struct jail {
+	const struct config *cfg;
+	bool bare;
+	pid_t init;	 /* host pid */
+	int sock;	 /* to init; SEQPACKET */
+	int store_fd;	 /* root directory of the store; taken by the VFS */
+	int devpts_fd;	 /* -1: none */
+	int listener;	 /* seccomp notifications */
+	char *stub_path; /* the stub's path as guests' exec names it */
+	dev_t stub_dev;	 /* identity of the stub, checked at every exec */
+	ino_t stub_ino;
+	char *bare_dir;	 /* bare: host directory of stub and store */
+	char reason[256]; /* why the jail could not be built */
+	bool landlock;	 /* this wall stands */
+};
+
+/*
+ * Builds the jail around a child and leaves that waiting, not yet filtered.
+ * 0, or -errno with jail->reason set and nothing left behind.
+ */
+int MUST_CHECK jail_build(struct jail *j, const struct config *cfg, bool bare);
+/* Has the child load the filter; sets j->listener. After it is traced. */
+int MUST_CHECK jail_filter(struct jail *j, const struct sock_fprog *prog);
+/* Has init start the command; tty_slave (or -1) becomes its terminal; fds are
+ * its descriptors 0-2 (-1: closed). */
+int MUST_CHECK jail_start(struct jail *j, int tty_slave, const int fds[3]);
+/* Passes a signal on to the first command's process group. */
+void jail_signal(struct jail *j, int sig);
+/* Removes what lies on the host (bare mode's directory). */
+void jail_fini(struct jail *j);
+
+/* Messages of init to the sentry. */
+enum jail_msg_kind {
+	JAIL_READY = 1, /* built; descriptors attached */
+	JAIL_FAILED,	/* value: errno, text: on what */
+	JAIL_LISTENER,	/* one descriptor attached */
+	JAIL_EXITED,	/* value: wait status of the first command */
+	JAIL_MAPPED,	/* to init: uid and gid maps are written */
+	JAIL_FILTER,	/* to init: load the filter that follows */
+	JAIL_RUN,	/* to init: start the command, descriptors attached */
+	JAIL_SIGNAL,	/* to init: value is a signal for the command */
+};
+
+struct jail_msg {
+	uint32_t kind;
+	int32_t value;
+	uint32_t nfds;
+	uint32_t fdmask; /* JAIL_RUN: bit n: descriptor n is attached; bit 3:
+			  * the terminal */
+	uint32_t landlock;
+	uint64_t stub_dev, stub_ino;
+	char text[200];
+};
+
+enum { JAIL_FDS = 4 };
+
+int MUST_CHECK jail_send(int sock, const struct jail_msg *m, const int *fds,
+			 unsigned nfds);
+/* Fills fds with nfds descriptors; -1 for those not sent. */
+int MUST_CHECK jail_recv(int sock, struct jail_msg *m, int *fds,
+			 unsigned nfds);
+
+/* In the child, never returns (init.c). */
+NORETURN void init_main(const struct config *cfg, int sock, bool bare,
+			const char *bare_dir);
+
+/* Landlock domain that allows executing the stub alone: 1 if it stands, 0 if
+ * the kernel has none, -errno. */
+int landlock_restrict(const char *stub_path);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * mounts.c - see mounts.h.
+ *
+ * The root is an overlay of the host's tree; what belongs to a running system
+ * (/proc, /sys, /dev, /run) is never the host's but made by our own file
+ * systems.
+ */
+#include "mounts.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "procsrc.h"
+#include "task.h"
+
+static void must(int ret, const char *what)
+{
+	if (ret)
+		die("cannot make %s in the sandbox: %s", what,
+		    strerror(-ret));
+}
+
+static int open_dir(const char *path)
+{
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Making the skeleton is our own doing: with all virtual rights. */
+static void as_root(struct sentry *s, struct vcred *cred, struct vfs_ctx *ctx)
+{
+	memset(cred, 0, sizeof(*cred));
+	memset(ctx, 0, sizeof(*ctx));
+	cred->caps = ~0ULL;
+	ctx->vfs = s->vfs;
+	ctx->cred = cred;
+	ctx->root = ctx->cwd = vfs_root(s->vfs);
+}
+
+static void make_dir(struct sentry *s, const char *path, mode_t mode,
+		     bool owned)
+{
+	struct vfs_attr attr = {
+		.valid = VFS_ATTR_MODE | VFS_ATTR_UID | VFS_ATTR_GID,
+		.mode = mode, .uid = owned ? s->cfg->uid : 0,
+		.gid = owned ? s->cfg->gid : 0,
+	};
+	struct vfs_at at = {.path = path};
+	struct vref ref = {0};
+	struct vfs_ctx ctx;
+	struct vcred cred;
+	int ret;
+
+	as_root(s, &cred, &ctx);
+	ret = vfs_mkdir(&ctx, &at, mode);
+	if (ret && ret != -EEXIST)
+		die("cannot make %s in the sandbox: %s", path, strerror(-ret));
+	ret = vfs_lookup(&ctx, &at, VFS_FOLLOW, &ref);
+	if (!ret)
+		ret = vfs_setattr(&ctx, &ref, &attr);
+	vref_put(&ref);
+	must(ret, path);
+}
+
+static void mount_run(struct sentry *s)
+{
+	char user[64];
+
+	must(vfs_mount_tmpfs(s->vfs, "/run", 0755, 0), "/run");
+	make_dir(s, "/run/lock", 01777, false);
+	make_dir(s, "/run/user", 0755, false);
+	snprintf(user, sizeof(user), "/run/user/%u", s->cfg->uid);
+	make_dir(s, user, 0700, true);
+}
+
+static void mount_system(struct sentry *s, int devpts_fd)
+{
+	struct procsrc_fds fds = {
+		.proc = open_dir("/proc"), .sys = open_dir("/sys"),
+		.dev = open_dir("/dev"), .devpts = devpts_fd,
+	};
+
+	mount_run(s); /* /run/cloche goes into it */
+	must(procsrc_mount(s, &fds), "/proc, /sys and /dev");
+	must(vfs_mount_tmpfs(s->vfs, "/dev/shm", 01777, 0), "/dev/shm");
+}
+
+static void mount_rule(struct sentry *s, const struct file_rule *r)
+{
+	int ret = 0;
+
+	if (r->access == FILE_TMPFS)
+		ret = vfs_mount_tmpfs(s->vfs, r->guest, 01777, 0);
+	else if (r->access == FILE_RW)
+		ret = vfs_mount_host(s->vfs, r->path, r->guest,
+				     VFS_MNT_DIRECT);
+	else if (r->access == FILE_RO && strcmp(r->path, r->guest))
+		ret = vfs_mount_host(s->vfs, r->path, r->guest, VFS_MNT_RO);
+	if (ret)
+		die("%s: cannot show %s at %s: %s", r->origin, r->path,
+		    r->guest, strerror(-ret));
+}
+
+void mounts_build(struct sentry *s, int devpts_fd)
+{
+	const struct config *cfg = s->cfg;
+	const char *root = cfg->root ? cfg->root : "/";
+	int ret = vfs_mount_host(s->vfs, root, "/", 0);
+
+	if (ret)
+		die("cannot show %s as the root: %s", root, strerror(-ret));
+	mount_system(s, devpts_fd);
+	for (size_t i = 0; i < cfg->nfiles; i++)
+		mount_rule(s, &cfg->files[i]);
+}

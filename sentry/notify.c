@@ -1,0 +1,138 @@
+/*
+ * notify.c - one thread takes calls off the listener, has them dispatched and
+ * answers; see notify.h. It never blocks on behalf of a guest: handlers hand
+ * what can block to workers.c.
+ *
+ * A notification whose guest was killed or interrupted meanwhile is void: the
+ * kernel answers ENOENT, and the call's effects, if any, are what they would
+ * be had the signal come just after.
+ */
+#include "notify.h"
+
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "trace.h"
+#include "workers.h"
+#include "../syscalls/table.h"
+
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
+#define NOTIF_FD_SYNC_WAKE_UP 1UL
+
+int notify_check_sizes(void)
+{
+	struct seccomp_notif_sizes sz;
+
+	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sz) < 0)
+		return -errno;
+	if (sz.seccomp_notif > sizeof(struct seccomp_notif) ||
+	    sz.seccomp_notif_resp > sizeof(struct seccomp_notif_resp))
+		return -ENOSYS;
+	return 0;
+}
+
+void notify_tune(int listener)
+{
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+		  NOTIF_FD_SYNC_WAKE_UP) < 0)
+		log_debug("no synchronous wake-up: %s", strerror(errno));
+}
+
+bool notify_alive(struct sentry *s, uint64_t id)
+{
+	return ioctl(s->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+static bool row_may_continue(const struct call *c)
+{
+	if (!c->row)
+		return false;
+	return (c->s->bare ? c->row->bare : c->row->jailed) == SYS_PASS;
+}
+
+static void notify_send(struct call *c, int64_t r)
+{
+	struct seccomp_notif_resp resp = {.id = c->id};
+
+	if (r == CALL_CONTINUE) {
+		BUG_ON(!row_may_continue(c));
+		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	} else if (r < 0 && r >= -4095) {
+		resp.error = (int32_t)r;
+	} else {
+		resp.val = r;
+	}
+	if (ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 &&
+	    errno != ENOENT)
+		log_host(errno, "answering a call");
+}
+
+void notify_reply(struct call *c, int64_t r)
+{
+	if (r == CALL_DEFERRED)
+		return;
+	if (c->task)
+		c->task->continued = r == CALL_CONTINUE;
+	if (r != CALL_DONE)
+		notify_send(c, r);
+	call_free(c);
+}
+
+static int notify_recv(struct sentry *s, struct seccomp_notif *req)
+{
+	for (;;) {
+		memset(req, 0, sizeof(*req));
+		if (ioctl(s->listener, SECCOMP_IOCTL_NOTIF_RECV, req) == 0)
+			return 0;
+		if (errno == ENOENT) {
+			/* A cancelled call leaves one stale wake-up; only a
+			 * hang-up means that all guests have gone. */
+			struct pollfd p = {.fd = s->listener, .events = POLLIN};
+
+			if (poll(&p, 1, 0) == 1 && (p.revents & POLLHUP))
+				return -ENOENT;
+			continue;
+		}
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+static void notify_take(struct call *c, const struct seccomp_notif *req)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	c->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	c->tid = (pid_t)req->pid;
+	c->id = req->id;
+	c->nr = req->data.nr;
+	c->arch = req->data.arch;
+	memcpy(c->args, req->data.args, sizeof(c->args));
+	sentry_lock(c->s);
+	c->task = task_find(c->s, c->tid);
+	if (c->task)
+		c->task->refs++;
+	sentry_unlock(c->s);
+}
+
+void *notify_main(void *arg)
+{
+	struct sentry *s = arg;
+	struct seccomp_notif req;
+
+	while (notify_recv(s, &req) == 0) {
+		struct call *c = call_new(s);
+
+		notify_take(c, &req);
+		/* Every guest thread is known before its first instruction. */
+		notify_reply(c, c->task ? dispatch_call(c) : -ESRCH);
+	}
+	return NULL;
+}

@@ -1,0 +1,456 @@
+/*
+ * run.c - one sandbox from start to end; see run.h.
+ *
+ * Order matters: the child that becomes init is forked while there is one
+ * thread and nothing secret in memory; it is traced before it is filtered,
+ * and filtered before it starts anything; the sentry confines itself before
+ * the first guest instruction.
+ */
+#include "run.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "audit/audit.h"
+#include "confine.h"
+#include "exec.h"
+#include "filter.h"
+#include "jail.h"
+#include "mounts.h"
+#include "notify.h"
+#include "policy/policy.h"
+#include "sentry.h"
+#include "stdio.h"
+#include "terminal.h"
+#include "trace.h"
+#include "workers.h"
+
+enum { EXIT_TIMEOUT = 124, EXIT_CLOCHE = 125, NOFILE_WANTED = 65536 };
+
+struct run {
+	struct sentry s;
+	struct jail jail;
+	struct stdio io;
+	struct terminal term;
+	bool term_on;
+	int slave;  /* kept open until the last guest has gone */
+	int sigfd, timer;
+	bool ended; /* the first command has ended */
+	bool timed_out;
+	pthread_t notify;
+	sigset_t old_mask;
+};
+
+void sentry_lock(struct sentry *s)
+{
+	pthread_mutex_lock(&s->lock);
+}
+
+void sentry_unlock(struct sentry *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void sentry_init(struct sentry *s, const struct config *cfg)
+{
+	uint64_t id = 0;
+	struct timespec ts;
+
+	s->cfg = cfg;
+	pthread_mutex_init(&s->lock, NULL);
+	htable_init(&s->tasks);
+	htable_init(&s->tgroups_by_pid);
+	htable_init(&s->sockets);
+	list_init(&s->tgroups);
+	s->listener = s->devpts_fd = s->tty_ptmx = s->tty_slave_nr = -1;
+	s->init_pidfd = -1;
+	if (getrandom(&id, sizeof(id), 0) < 0)
+		id = (uint64_t)getpid();
+	snprintf(s->id, sizeof(s->id), "%012llx",
+		 (unsigned long long)(id & 0xffffffffffffULL));
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	s->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void jail_or_bare(struct run *r)
+{
+	const struct config *cfg = r->s.cfg;
+	bool force = cfg->insecure_no_userns;
+	int ret;
+
+	if (!force) {
+		ret = jail_build(&r->jail, cfg, false);
+		if (!ret)
+			return;
+		log_warn("user namespaces do not work here (%s); running in "
+			 "bare mode: weaker walls, no internet sockets; see "
+			 "`cloche doctor`", r->jail.reason);
+	}
+	ret = jail_build(&r->jail, cfg, true);
+	if (ret)
+		die("cannot start a sandbox: %s; see `cloche doctor`",
+		    r->jail.reason);
+	if (force)
+		log_warn("bare mode was asked for: weaker walls, no internet "
+			 "sockets");
+	r->s.bare = true;
+}
+
+/* The sentry needs descriptors for every copy and every worker. */
+static void raise_nofile(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
+		return;
+	rl.rlim_cur = rl.rlim_max < NOFILE_WANTED ? rl.rlim_max :
+						    NOFILE_WANTED;
+	if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
+		log_debug("NOFILE: %s", strerror(errno));
+}
+
+static void make_vfs(struct run *r)
+{
+	struct sentry *s = &r->s;
+	struct vfs_config vc = {
+		.store_fd = r->jail.store_fd, .store_emulated = s->bare,
+		.mask = policy_mask, .mask_arg = s->policy,
+		.owner_uid = s->cfg->uid, .owner_gid = s->cfg->gid,
+		.quota_bytes = s->cfg->limits.disk,
+	};
+	int ret = vfs_new(&vc, &s->vfs);
+
+	if (ret)
+		die("cannot make the virtual file system: %s", strerror(-ret));
+	mounts_build(s, r->jail.devpts_fd);
+}
+
+static struct taskcred *first_cred(const struct config *cfg)
+{
+	struct taskcred *c = xcalloc(1, sizeof(*c));
+
+	c->refs = 1;
+	c->ruid = c->euid = c->suid = c->fsuid = cfg->uid;
+	c->rgid = c->egid = c->sgid = c->fsgid = cfg->gid;
+	c->ngroups = cfg->ngroups < ARRAY_SIZE(c->groups) ?
+			     cfg->ngroups : ARRAY_SIZE(c->groups);
+	memcpy(c->groups, cfg->groups, c->ngroups * sizeof(gid_t));
+	c->cap_bounding = (1ULL << (CAP_LAST_CAP + 1)) - 1;
+	if (cfg->virtual_root)
+		c->cap_permitted = c->cap_effective = c->cap_bounding;
+	return c;
+}
+
+/* Init's row in the task table: what its children inherit. */
+static void make_first_task(struct run *r)
+{
+	struct sentry *s = &r->s;
+	struct taskcred *cred = first_cred(s->cfg);
+	struct vcred vc = {.uid = cred->fsuid, .gid = cred->fsgid,
+			   .groups = cred->groups, .ngroups = cred->ngroups,
+			   .caps = cred->cap_effective};
+	struct vfs_ctx ctx = {.vfs = s->vfs, .cred = &vc,
+			      .root = vfs_root(s->vfs),
+			      .cwd = vfs_root(s->vfs)};
+	struct vfs_at at = {.path = s->cfg->workdir};
+	struct vref ref = {0};
+	mode_t mask = umask(0);
+	struct task *t;
+	int ret;
+
+	umask(mask);
+	ret = vfs_lookup(&ctx, &at, VFS_FOLLOW | VFS_DIRECTORY, &ref);
+	if (ret)
+		die("cannot use %s as the work directory: %s (as the sandbox "
+		    "sees it; --workdir DIR chooses another)",
+		    s->cfg->workdir, strerror(-ret));
+	s->init = r->jail.init;
+	t = task_new_first(s, s->init,
+			   fsctx_new(vfs_root(s->vfs), ref.dentry, mask),
+			   cred);
+	vref_put(&ref);
+	getrlimit(RLIMIT_NOFILE, &t->tg->nofile);
+	getrlimit(RLIMIT_CORE, &t->tg->core);
+}
+
+static void load_filter(struct run *r)
+{
+	struct sock_fprog prog;
+	int ret = filter_build(r->s.bare, &prog);
+
+	if (ret)
+		die("cannot build the seccomp filter: %s", strerror(-ret));
+	ret = jail_filter(&r->jail, &prog);
+	if (ret)
+		die("cannot load the seccomp filter: %s; see `cloche doctor`",
+		    strerror(-ret));
+	free(prog.filter);
+	r->s.listener = r->jail.listener;
+	notify_tune(r->s.listener);
+}
+
+static void block_signals(struct run *r)
+{
+	static const int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(sigs); i++)
+		sigaddset(&set, sigs[i]);
+	sigprocmask(SIG_BLOCK, &set, &r->old_mask);
+	signal(SIGPIPE, SIG_IGN);
+	r->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	BUG_ON(r->sigfd < 0);
+}
+
+static void start_timer(struct run *r)
+{
+	uint64_t ms = r->s.cfg->limits.timeout_ms;
+	struct itimerspec it = {
+		.it_value = {(time_t)(ms / 1000),
+			     (long)(ms % 1000) * 1000000}};
+
+	r->timer = -1;
+	if (!ms)
+		return;
+	r->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (r->timer < 0 || timerfd_settime(r->timer, 0, &it, NULL) < 0)
+		die("cannot set the time limit: %s", strerror(errno));
+}
+
+/* A pty of the sandbox's own devpts for the caller's terminal. */
+static void open_terminal(struct run *r)
+{
+	int pts = r->s.devpts_fd, unlock = 0;
+	int master = pts >= 0 ? openat(pts, "ptmx", O_RDWR | O_NOCTTY |
+						    O_CLOEXEC) :
+				posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	r->slave = -1;
+	if (!r->io.want_tty)
+		return;
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
+		die("cannot make a terminal for the sandbox: %s",
+		    strerror(errno));
+	r->slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (r->slave < 0)
+		die("cannot open the sandbox's terminal: %s", strerror(errno));
+	r->s.tty_ptmx = master;
+	for (int i = 0; i < 3; i++)
+		if (r->io.tty[i])
+			r->io.fds[i] = r->slave;
+}
+
+static void audit_start(struct run *r)
+{
+	struct sentry *s = &r->s;
+	struct audit_event ev = {.call = "start", .verdict = AUDIT_ALLOW};
+	struct strbuf b;
+
+	strbuf_init(&b, 0);
+	strbuf_puts(&b, "{\"argv\":[");
+	for (char **a = s->cfg->argv; *a; a++) {
+		if (a != s->cfg->argv)
+			strbuf_putc(&b, ',');
+		strbuf_json_string(&b, *a, strlen(*a));
+	}
+	strbuf_printf(&b, "],\"mode\":\"%s\",\"landlock\":%s,\"profile\":",
+		      s->bare ? "bare" : "jailed",
+		      r->jail.landlock ? "true" : "false");
+	strbuf_json_string(&b, s->cfg->profile, strlen(s->cfg->profile));
+	strbuf_puts(&b, ",\"cwd\":");
+	strbuf_json_string(&b, s->cfg->workdir, strlen(s->cfg->workdir));
+	strbuf_putc(&b, '}');
+	ev.args = b.data;
+	ev.args_len = b.len;
+	audit_emit(s->audit, &ev);
+	strbuf_fini(&b);
+}
+
+static void start_threads(struct run *r)
+{
+	struct sentry *s = &r->s;
+	int ret;
+
+	workers_init(s);
+	ret = trace_start(s, r->jail.init);
+	if (ret)
+		die("cannot trace the sandbox: %s; see `cloche doctor` "
+		    "(Yama's ptrace_scope?)", strerror(-ret));
+	load_filter(r);
+	if (pthread_create(&r->notify, NULL, notify_main, s))
+		die("cannot start a thread: %s", strerror(errno));
+}
+
+/* Everything in the sandbox ends: pid 1 takes the rest with it, or, in bare
+ * mode, one after the other until none is left. */
+static void kill_guests(struct run *r)
+{
+	struct sentry *s = &r->s;
+
+	kill(s->init, SIGKILL);
+	sentry_lock(s);
+	list_for_each (p, &s->tgroups) {
+		struct tgroup *tg = list_entry(p, struct tgroup, list);
+
+		kill(tg->pid, SIGKILL);
+	}
+	sentry_unlock(s);
+}
+
+static void on_jail_message(struct run *r)
+{
+	struct jail_msg m;
+	int none, ret = jail_recv(r->jail.sock, &m, &none, 1);
+
+	if (ret == 0 && m.kind != JAIL_EXITED)
+		return;
+	r->ended = true;
+	if (ret == 0)
+		r->s.exit_status = WIFSIGNALED(m.value) ?
+					   128 + WTERMSIG(m.value) :
+					   WEXITSTATUS(m.value);
+	else if (!r->timed_out)
+		r->s.exit_status = 128 + SIGKILL;
+	kill_guests(r);
+}
+
+static void on_signal(struct run *r)
+{
+	struct signalfd_siginfo si;
+
+	while (read(r->sigfd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		jail_signal(&r->jail, (int)si.ssi_signo);
+}
+
+static void on_timeout(struct run *r)
+{
+	uint64_t n;
+
+	if (read(r->timer, &n, sizeof(n)) < 0)
+		return;
+	log_info("time limit of %llu ms reached: stopped",
+		 (unsigned long long)r->s.cfg->limits.timeout_ms);
+	r->timed_out = true;
+	kill_guests(r);
+}
+
+enum { P_JAIL, P_SIGNAL, P_TIMER, P_VFS, P_WAKE, P_TERM, P_COUNT = P_TERM +
+       TERMINAL_POLLFDS };
+
+static void loop_once(struct run *r)
+{
+	struct sentry *s = &r->s;
+	bool busy = workers_busy(s);
+	uint64_t n;
+	struct pollfd p[P_COUNT] = {
+		[P_JAIL] = {.fd = r->jail.sock, .events = POLLIN},
+		[P_SIGNAL] = {.fd = r->sigfd, .events = POLLIN},
+		[P_TIMER] = {.fd = r->timer, .events = POLLIN},
+		[P_VFS] = {.fd = vfs_poll_fd(s->vfs), .events = POLLIN},
+		[P_WAKE] = {.fd = workers_wake_fd(s), .events = POLLIN},
+	};
+	nfds_t count = P_TERM;
+
+	if (r->term_on) {
+		terminal_pollfds(&r->term, p + P_TERM);
+		count = P_COUNT;
+	}
+	if (poll(p, count, busy ? WORKERS_TICK_MS : -1) < 0)
+		return;
+	if (p[P_WAKE].revents && read(workers_wake_fd(s), &n, sizeof(n)) < 0)
+		return;
+	if (busy)
+		workers_tick(s);
+	if (p[P_VFS].revents) {
+		sentry_lock(s);
+		vfs_poll(s->vfs);
+		sentry_unlock(s);
+	}
+	if (r->term_on)
+		terminal_handle(&r->term, p + P_TERM);
+	if (p[P_SIGNAL].revents)
+		on_signal(r);
+	if (p[P_TIMER].revents)
+		on_timeout(r);
+	if (p[P_JAIL].revents)
+		on_jail_message(r);
+}
+
+static int finish(struct run *r)
+{
+	struct sentry *s = &r->s;
+	int status = r->timed_out ? EXIT_TIMEOUT : s->exit_status;
+
+	trace_join(s);
+	pthread_join(r->notify, NULL);
+	if (r->slave >= 0)
+		close(r->slave);
+	if (r->term_on)
+		terminal_stop(&r->term);
+	stdio_relay_finish(&r->io);
+	jail_fini(&r->jail);
+	if (s->cfg->after)
+		s->cfg->after(s->cfg, s->vfs, s->audit);
+	audit_close(s->audit, status);
+	return status;
+}
+
+int sentry_run(struct config *cfg)
+{
+	struct run *r = xcalloc(1, sizeof(*r));
+	struct sentry *s = &r->s;
+	int ret;
+
+	sentry_init(s, cfg);
+	if (notify_check_sizes())
+		die("this kernel has no seccomp user notification; Linux 5.19 "
+		    "or newer is needed");
+	stdio_classify(&r->io);
+	if (policy_new(cfg, &s->policy))
+		return EXIT_CLOCHE;
+	jail_or_bare(r);
+	s->stub_path = r->jail.stub_path;
+	s->stub_dev = r->jail.stub_dev;
+	s->stub_ino = r->jail.stub_ino;
+	s->devpts_fd = r->jail.devpts_fd >= 0 ?
+			       fcntl(r->jail.devpts_fd, F_DUPFD_CLOEXEC, 3) :
+			       -1;
+	if (audit_open(cfg->audit, s->id, cfg->audit_head_fd, &s->audit))
+		return EXIT_CLOCHE;
+	confine_network();
+	block_signals(r);
+	make_vfs(r);
+	make_first_task(r);
+	raise_nofile();
+	open_terminal(r);
+	ret = stdio_register(&r->io, s);
+	if (ret)
+		die("cannot pass a file on descriptors 0-2: %s",
+		    strerror(-ret));
+	start_threads(r);
+	audit_start(r);
+	if (confine_self())
+		die("cannot confine the sentry itself");
+	start_timer(r);
+	ret = jail_start(&r->jail, r->slave, r->io.fds);
+	if (ret)
+		die("cannot start the command: %s", strerror(-ret));
+	if (stdio_relay_start(&r->io))
+		die("cannot start a relay thread");
+	if (r->slave >= 0)
+		r->term_on = terminal_start(&r->term, s->tty_ptmx) == 0;
+	while (!r->ended)
+		loop_once(r);
+	return finish(r);
+}

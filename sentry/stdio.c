@@ -1,0 +1,184 @@
+/*
+ * stdio.c - see stdio.h.
+ */
+#include "stdio.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+enum { RELAY_BUFFER = 64 << 10, MEM_MAJOR = 1 };
+
+static const char *const stdio_name[] = {"stdin", "stdout", "stderr"};
+
+static bool harmless_device(dev_t rdev)
+{
+	/* null, zero, full, random, urandom */
+	static const unsigned minors[] = {3, 5, 7, 8, 9};
+
+	for (size_t i = 0; i < ARRAY_SIZE(minors); i++)
+		if (rdev == makedev(MEM_MAJOR, minors[i]))
+			return true;
+	return false;
+}
+
+static void relay_prepare(struct stdio *io, int i)
+{
+	int sv[2];
+
+	for (int j = 0; j < i; j++) {
+		struct stat a, b;
+
+		/* The same socket twice is one socket inside as well. */
+		if (io->relay_local[j] < 0 || fstat(i, &a) < 0 ||
+		    fstat(j, &b) < 0 || a.st_ino != b.st_ino)
+			continue;
+		io->fds[i] = io->fds[j];
+		return;
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) < 0)
+		die("cannot relay the socket on %s: %s", stdio_name[i],
+		    strerror(errno));
+	io->relay_local[i] = sv[0];
+	io->relay_remote[i] = i;
+	io->fds[i] = sv[1];
+}
+
+static void classify_one(struct stdio *io, int i)
+{
+	struct stat st;
+	int fl = fcntl(i, F_GETFL);
+
+	io->fds[i] = i;
+	if (fl < 0 || fstat(i, &st) < 0) {
+		io->fds[i] = -1;
+		return;
+	}
+	if (fl & O_PATH || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+		die("%s is a %s; a program in a sandbox gets files, pipes, "
+		    "sockets and terminals only: redirect it, for example "
+		    "from /dev/null",
+		    stdio_name[i],
+		    S_ISDIR(st.st_mode) ? "directory" : "device or O_PATH "
+							"descriptor");
+	if (S_ISCHR(st.st_mode) && isatty(i)) {
+		io->fds[i] = -1;
+		io->tty[i] = io->want_tty = true;
+	} else if (S_ISCHR(st.st_mode) && !harmless_device(st.st_rdev)) {
+		die("%s is the device %u:%u, which is not passed into a "
+		    "sandbox: redirect it, for example from /dev/null",
+		    stdio_name[i], major(st.st_rdev), minor(st.st_rdev));
+	} else if (S_ISSOCK(st.st_mode)) {
+		relay_prepare(io, i);
+	}
+}
+
+void stdio_classify(struct stdio *io)
+{
+	memset(io, 0, sizeof(*io));
+	for (int i = 0; i < 3; i++)
+		io->relay_local[i] = io->relay_remote[i] = -1;
+	for (int i = 0; i < 3; i++)
+		classify_one(io, i);
+}
+
+int stdio_register(struct stdio *io, struct sentry *s)
+{
+	for (int i = 0; i < 3; i++) {
+		struct stat st;
+		int ret;
+
+		if (io->fds[i] < 0 || fstat(io->fds[i], &st) < 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		ret = vfs_register_stdio(s->vfs, io->fds[i], stdio_name[i],
+					 &s->stdio[i]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+struct relay_arg {
+	int from, to;
+};
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t w = send(fd, p, n, MSG_NOSIGNAL);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w <= 0)
+			return false;
+		p += w;
+		n -= (size_t)w;
+	}
+	return true;
+}
+
+static void *relay_main(void *arg)
+{
+	struct relay_arg a = *(struct relay_arg *)arg;
+	char *buf = xmalloc(RELAY_BUFFER);
+	ssize_t n;
+
+	free(arg);
+	for (;;) {
+		n = recv(a.from, buf, RELAY_BUFFER, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0 || !write_all(a.to, buf, (size_t)n))
+			break;
+	}
+	shutdown(a.to, SHUT_WR);
+	free(buf);
+	return NULL;
+}
+
+static int relay_thread(struct stdio *io, int from, int to)
+{
+	struct relay_arg *a = xmalloc(sizeof(*a));
+
+	a->from = from;
+	a->to = to;
+	if (pthread_create(&io->relay_thread[io->nrelays], NULL, relay_main,
+			   a)) {
+		free(a);
+		return -EAGAIN;
+	}
+	io->nrelays++;
+	return 0;
+}
+
+int stdio_relay_start(struct stdio *io)
+{
+	for (int i = 0; i < 3; i++) {
+		int ret;
+
+		if (io->relay_local[i] < 0)
+			continue;
+		close(io->fds[i]); /* the guests hold it now */
+		ret = relay_thread(io, io->relay_local[i],
+				   io->relay_remote[i]);
+		if (ret)
+			return ret;
+		/* Towards the guest nobody waits for the end. */
+		ret = relay_thread(io, io->relay_remote[i],
+				   io->relay_local[i]);
+		if (ret)
+			return ret;
+		pthread_detach(io->relay_thread[--io->nrelays]);
+	}
+	return 0;
+}
+
+void stdio_relay_finish(struct stdio *io)
+{
+	for (unsigned i = 0; i < io->nrelays; i++)
+		pthread_join(io->relay_thread[i], NULL);
+	io->nrelays = 0;
+}

@@ -1,0 +1,306 @@
+/*
+ * task.c - the table of guest threads and processes; see task.h.
+ *
+ * Made and ended by the tracer at ptrace events, read by everybody, always
+ * under the state lock. A task stays valid memory while a call holds it,
+ * after its thread has gone: `dead` tells.
+ */
+#include "task.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "exec.h"
+#include "sentry.h"
+#include "../syscalls/locks.h"
+
+enum { STATUS_SIZE = 4096 };
+
+static uint64_t pid_hash(pid_t pid)
+{
+	return hash_u64((uint64_t)pid, 0x7461736b);
+}
+
+struct task *task_find(struct sentry *s, pid_t tid)
+{
+	struct hnode *n = htable_first(&s->tasks, pid_hash(tid));
+
+	for (; n; n = htable_next(n)) {
+		struct task *t = container_of(n, struct task, by_tid);
+
+		if (t->tid == tid)
+			return t;
+	}
+	return NULL;
+}
+
+struct tgroup *tgroup_find(struct sentry *s, pid_t pid)
+{
+	struct hnode *n = htable_first(&s->tgroups_by_pid, pid_hash(pid));
+
+	for (; n; n = htable_next(n)) {
+		struct tgroup *tg = container_of(n, struct tgroup, by_pid);
+
+		if (tg->pid == pid)
+			return tg;
+	}
+	return NULL;
+}
+
+struct tgroup *tgroup_find_virtual(struct sentry *s, pid_t vpid)
+{
+	list_for_each (p, &s->tgroups) {
+		struct tgroup *tg = list_entry(p, struct tgroup, list);
+
+		if (tgroup_vpid(tg) == vpid)
+			return tg;
+	}
+	return NULL;
+}
+
+/* The innermost number of "NSpid:", which without namespaces is the host's. */
+static pid_t nspid_read(pid_t tid)
+{
+	char path[64], buf[STATUS_SIZE], *line, *end;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, sizeof(buf) - 1);
+	if (n <= 0)
+		return 0;
+	buf[n] = '\0';
+	line = strstr(buf, "\nNSpid:");
+	if (!line)
+		return 0;
+	line++;
+	end = strchr(line, '\n');
+	if (!end)
+		return 0;
+	*end = '\0';
+	return (pid_t)strtol(strrchr(line, '\t') + 1, NULL, 10);
+}
+
+pid_t task_vtid(struct task *t)
+{
+	if (!t->vtid)
+		t->vtid = nspid_read(t->tid);
+	return t->vtid;
+}
+
+pid_t tgroup_vpid(struct tgroup *tg)
+{
+	if (!tg->vpid)
+		tg->vpid = nspid_read(tg->pid);
+	return tg->vpid;
+}
+
+pid_t task_pid_to_virtual(struct sentry *s, pid_t host_pid)
+{
+	struct task *t = task_find(s, host_pid);
+	struct tgroup *tg;
+
+	if (t)
+		return task_vtid(t);
+	tg = tgroup_find(s, host_pid);
+	return tg ? tgroup_vpid(tg) : 0;
+}
+
+struct fsctx *fsctx_new(struct dentry *root, struct dentry *cwd, mode_t umask)
+{
+	struct fsctx *fs = xcalloc(1, sizeof(*fs));
+
+	fs->refs = 1;
+	fs->root = dentry_get(root);
+	fs->cwd = dentry_get(cwd);
+	fs->umask = umask;
+	return fs;
+}
+
+void fsctx_put(struct fsctx *fs)
+{
+	if (!fs || --fs->refs)
+		return;
+	dentry_put(fs->root);
+	dentry_put(fs->cwd);
+	free(fs);
+}
+
+static void cred_put(struct taskcred *c)
+{
+	if (c && !--c->refs)
+		free(c);
+}
+
+struct taskcred *task_cred_own(struct task *t)
+{
+	struct taskcred *c;
+
+	if (t->cred->refs == 1)
+		return t->cred;
+	c = xmalloc(sizeof(*c));
+	*c = *t->cred;
+	c->refs = 1;
+	t->cred->refs--;
+	t->cred = c;
+	return c;
+}
+
+void task_vcred(const struct task *t, bool use_real, struct vcred *out)
+{
+	const struct taskcred *c = t->cred;
+
+	out->uid = use_real ? c->ruid : c->fsuid;
+	out->gid = use_real ? c->rgid : c->fsgid;
+	out->groups = c->groups;
+	out->ngroups = c->ngroups;
+	/* access(2) judges by what the real uid could do (fs/open.c,
+	 * access_override_creds). */
+	out->caps = !use_real ? c->cap_effective :
+		    c->ruid == 0 ? c->cap_permitted : 0;
+}
+
+static struct tgroup *tgroup_new(struct sentry *s, struct tgroup *parent,
+				 pid_t pid)
+{
+	struct tgroup *tg = xcalloc(1, sizeof(*tg));
+	struct timespec ts;
+
+	list_init(&tg->tasks);
+	list_init(&tg->posix_locks);
+	tg->pid = pid;
+	tg->pidfd = -1;
+	tg->parent = parent;
+	tg->dumpable = true;
+	if (parent) {
+		tg->nofile = parent->nofile;
+		tg->core = parent->core;
+		tg->dumpable = parent->dumpable;
+		tg->exe_path = parent->exe_path ? xstrdup(parent->exe_path) :
+						  NULL;
+		if (parent->exe.inode) {
+			tg->exe.inode = inode_get(parent->exe.inode);
+			tg->exe.dentry = parent->exe.dentry ?
+				dentry_get(parent->exe.dentry) : NULL;
+			vfs_text_get(tg->exe.inode);
+		}
+	}
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	tg->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	htable_add(&s->tgroups_by_pid, &tg->by_pid, pid_hash(pid));
+	list_add_tail(&s->tgroups, &tg->list);
+	return tg;
+}
+
+static void tgroup_free(struct sentry *s, struct tgroup *tg)
+{
+	locks_release(s, tg);
+	/* Children are orphans now: they belong to init. */
+	list_for_each (p, &s->tgroups) {
+		struct tgroup *c = list_entry(p, struct tgroup, list);
+
+		if (c->parent == tg)
+			c->parent = tgroup_find(s, s->init);
+	}
+	if (tg->exe.inode)
+		vfs_text_put(tg->exe.inode);
+	vref_put(&tg->exe);
+	if (tg->pidfd >= 0)
+		close(tg->pidfd);
+	exec_plan_free(tg);
+	free(tg->exe_path);
+	free(tg->comm_args);
+	htable_del(&s->tgroups_by_pid, &tg->by_pid);
+	list_del(&tg->list);
+	free(tg);
+}
+
+static struct task *task_add(struct sentry *s, struct tgroup *tg, pid_t tid,
+			     struct fsctx *fs, struct taskcred *cred)
+{
+	struct task *t = xcalloc(1, sizeof(*t));
+
+	t->refs = 1;
+	t->tg = tg;
+	t->tid = tid;
+	t->fs = fs;
+	t->cred = cred;
+	list_add_tail(&tg->tasks, &t->list);
+	tg->ntasks++;
+	htable_add(&s->tasks, &t->by_tid, pid_hash(tid));
+	return t;
+}
+
+struct task *task_new_first(struct sentry *s, pid_t tid, struct fsctx *fs,
+			    struct taskcred *cred)
+{
+	return task_add(s, tgroup_new(s, NULL, tid), tid, fs, cred);
+}
+
+struct task *task_new(struct sentry *s, struct task *parent, pid_t tid,
+		      unsigned long flags)
+{
+	struct fsctx *fs = parent->fs;
+	struct tgroup *tg = parent->tg;
+
+	if (!(flags & CLONE_THREAD)) {
+		struct tgroup *up = flags & CLONE_PARENT ? tg->parent : tg;
+
+		tg = tgroup_new(s, tg, tid);
+		tg->parent = up;
+	}
+	if (flags & CLONE_FS)
+		fs->refs++;
+	else
+		fs = fsctx_new(fs->root, fs->cwd, fs->umask);
+	parent->cred->refs++;
+	return task_add(s, tg, tid, fs, parent->cred);
+}
+
+void task_put(struct task *t)
+{
+	if (!t || --t->refs)
+		return;
+	fsctx_put(t->fs);
+	cred_put(t->cred);
+	free(t->trace);
+	free(t);
+}
+
+void task_exit(struct sentry *s, struct task *t)
+{
+	struct tgroup *tg = t->tg;
+
+	if (t->dead)
+		return;
+	t->dead = true;
+	t->tg = NULL;
+	htable_del(&s->tasks, &t->by_tid);
+	list_del(&t->list);
+	task_put(t);
+	if (!--tg->ntasks)
+		tgroup_free(s, tg);
+}
+
+void task_exec_rename(struct sentry *s, struct task *t, pid_t tid)
+{
+	struct tgroup *tg = t->tg;
+
+	list_for_each_safe (p, &tg->tasks) {
+		struct task *o = list_entry(p, struct task, list);
+
+		if (o != t)
+			task_exit(s, o);
+	}
+	if (t->tid == tid)
+		return;
+	htable_del(&s->tasks, &t->by_tid);
+	t->tid = tid;
+	t->vtid = 0;
+	htable_add(&s->tasks, &t->by_tid, pid_hash(tid));
+}

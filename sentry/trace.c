@@ -1,0 +1,382 @@
+/*
+ * trace.c - the tracer thread; see trace.h.
+ *
+ * Stops are told apart by wait status (ptrace(2)): events of fork, vfork,
+ * clone and exec; PTRACE_EVENT_SECCOMP for execve and execveat; group stops
+ * (listened to, so that job control works); syscall-exit stops of a rewritten
+ * execve; and signal-delivery stops. A new thread's first stop can come
+ * before its parent's event: it then waits in `orphans`.
+ */
+#include "trace.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "ctty.h"
+#include "exec.h"
+#include "sentry.h"
+#include "trace_priv.h"
+#include "../syscalls/table.h"
+
+enum { ORPHANS_MAX = 4096, TRACE_WAKE_SIGNAL = SIGUSR2, RETRY_NS = 1000000 };
+
+#define TRACE_OPTIONS                                                       \
+	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
+	 PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESECCOMP | \
+	 PTRACE_O_EXITKILL)
+
+struct trace_request {
+	struct list link;
+	pid_t tid;
+	bool ctty;
+	sem_t done;
+};
+
+struct trace {
+	pthread_t thread;
+	pid_t tid;
+	pid_t init;
+	int start_error;
+	sem_t started;
+	pthread_mutex_t lock;
+	struct list requests;
+	pid_t orphans[ORPHANS_MAX]; /* stopped, parent's event not yet seen */
+	size_t norphans;
+};
+
+static void wake_handler(int sig)
+{
+	(void)sig;
+}
+
+struct ttrace *ttrace_of(struct task *t)
+{
+	if (!t->trace)
+		t->trace = xcalloc(1, sizeof(struct ttrace));
+	return t->trace;
+}
+
+void trace_cont(pid_t tid, int sig)
+{
+	/* ESRCH: it was killed meanwhile; its exit will be seen. */
+	if (ptrace(PTRACE_CONT, tid, 0, (long)sig) < 0 && errno != ESRCH)
+		log_host(errno, "resuming thread %d", tid);
+}
+
+static bool orphan_take(struct trace *tr, pid_t tid)
+{
+	for (size_t i = 0; i < tr->norphans; i++) {
+		if (tr->orphans[i] != tid)
+			continue;
+		tr->orphans[i] = tr->orphans[--tr->norphans];
+		return true;
+	}
+	return false;
+}
+
+static unsigned long clone_flags_of(pid_t tid, int event)
+{
+	struct user_regs_struct r;
+
+	if (event != PTRACE_EVENT_CLONE && event != PTRACE_EVENT_VFORK &&
+	    event != PTRACE_EVENT_FORK)
+		return 0;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
+		return 0;
+	/* clone3 is refused by the filter, so flags are always in rdi. */
+	return r.orig_rax == SYS_clone ? r.rdi : 0;
+}
+
+static void on_fork(struct sentry *s, struct trace *tr, pid_t tid, int event)
+{
+	unsigned long msg = 0, flags = clone_flags_of(tid, event);
+	struct task *parent;
+	pid_t child;
+
+	if (ptrace(PTRACE_GETEVENTMSG, tid, 0, &msg) < 0)
+		return;
+	child = (pid_t)msg;
+	sentry_lock(s);
+	parent = task_find(s, tid);
+	if (parent && !task_find(s, child))
+		task_new(s, parent, child, flags);
+	sentry_unlock(s);
+	if (orphan_take(tr, child)) {
+		sentry_lock(s);
+		struct task *t = task_find(s, child);
+
+		if (t)
+			ttrace_of(t)->started = true;
+		sentry_unlock(s);
+		trace_cont(child, 0);
+	}
+	trace_cont(tid, 0);
+}
+
+/* First stop of a new thread: true if it was one. */
+static bool on_first_stop(struct sentry *s, struct trace *tr, pid_t tid)
+{
+	struct task *t;
+	bool known, first;
+
+	sentry_lock(s);
+	t = task_find(s, tid);
+	known = t != NULL;
+	first = !t || !ttrace_of(t)->started;
+	if (t)
+		ttrace_of(t)->started = true;
+	sentry_unlock(s);
+	if (!known) {
+		/* Full table: end it rather than run it unknown. */
+		if (tr->norphans == ORPHANS_MAX)
+			kill(tid, SIGKILL);
+		else
+			tr->orphans[tr->norphans++] = tid;
+		return true;
+	}
+	if (first)
+		trace_cont(tid, 0);
+	return first;
+}
+
+static bool call_was_notified(const struct user_regs_struct *r, bool bare)
+{
+	const uint64_t args[6] = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9};
+	const struct sysrow *row = sysrow_find((int)r->orig_rax);
+	enum sysclass class;
+
+	if (!row)
+		return true;
+	class = bare ? row->bare : row->jailed;
+	if (class == SYS_NATIVE || class == SYS_TRACE)
+		return false;
+	if (class == SYS_ARGS)
+		return !filter_args_allow((int)r->orig_rax, args, bare);
+	return true;
+}
+
+enum { RESTARTSYS = -512, RESTARTNOINTR = -513, RESTARTNOHAND = -514 };
+
+/* Law 7: what the cancelled call gives must be what it natively gives. */
+static void mend_interrupted(struct sentry *s, pid_t tid)
+{
+	struct user_regs_struct r;
+	const struct sysrow *row;
+	long rax, mended = RESTARTNOINTR;
+	struct task *t;
+	bool leave;
+
+	errno = 0;
+	rax = ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rax), 0);
+	if (errno || rax != RESTARTSYS)
+		return;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
+		return;
+	if ((long)r.orig_rax < 0 || !call_was_notified(&r, s->bare))
+		return;
+	sentry_lock(s);
+	t = task_find(s, tid);
+	leave = !t || t->continued || t->released;
+	if (t)
+		t->released = false;
+	sentry_unlock(s);
+	if (leave)
+		return;
+	row = sysrow_find((int)r.orig_rax);
+	if (row && row->intr == INTR_ALWAYS)
+		mended = RESTARTNOHAND;
+	if (ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, regs.rax),
+		   mended) < 0)
+		log_debug("mending thread %d: %s", tid, strerror(errno));
+}
+
+static bool is_stop_signal(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
+	       sig == SIGTTOU;
+}
+
+static void on_event_stop(struct sentry *s, struct trace *tr, pid_t tid,
+			  int sig)
+{
+	struct ttrace *tt = NULL;
+	struct task *t;
+
+	if (on_first_stop(s, tr, tid))
+		return;
+	if (is_stop_signal(sig)) {
+		if (ptrace(PTRACE_LISTEN, tid, 0, 0) < 0)
+			log_debug("listen %d: %s", tid, strerror(errno));
+		return;
+	}
+	sentry_lock(s);
+	t = task_find(s, tid);
+	if (t)
+		tt = ttrace_of(t);
+	sentry_unlock(s);
+	if (tt && tt->want_ctty) {
+		tt->want_ctty = false;
+		if (ctty_inject(s, tid))
+			return;
+	}
+	mend_interrupted(s, tid);
+	trace_cont(tid, 0);
+}
+
+static void on_gone(struct sentry *s, struct trace *tr, pid_t tid, int status)
+{
+	struct task *t;
+
+	orphan_take(tr, tid);
+	sentry_lock(s);
+	t = task_find(s, tid);
+	if (t) {
+		exec_audit_exit(s, t, status);
+		task_exit(s, t);
+	}
+	sentry_unlock(s);
+}
+
+static void on_stop(struct sentry *s, struct trace *tr, pid_t tid, int status)
+{
+	int sig = WSTOPSIG(status), event = status >> 16;
+
+	switch (event) {
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		on_fork(s, tr, tid, event);
+		return;
+	case PTRACE_EVENT_EXEC:
+		exec_event(s, tid);
+		return;
+	case PTRACE_EVENT_SECCOMP:
+		exec_stop(s, tid);
+		return;
+	case PTRACE_EVENT_STOP:
+		on_event_stop(s, tr, tid, sig);
+		return;
+	}
+	if (sig == (SIGTRAP | 0x80)) {
+		if (!ctty_syscall_stop(s, tid))
+			exec_exit_stop(s, tid);
+		return;
+	}
+	mend_interrupted(s, tid);
+	trace_cont(tid, sig);
+}
+
+static void run_requests(struct sentry *s, struct trace *tr)
+{
+	pthread_mutex_lock(&tr->lock);
+	while (!list_empty(&tr->requests)) {
+		struct trace_request *q = list_entry(
+			tr->requests.next, struct trace_request, link);
+		struct task *t;
+
+		list_del(&q->link);
+		sentry_lock(s);
+		t = task_find(s, q->tid);
+		if (t && q->ctty)
+			ttrace_of(t)->want_ctty = true;
+		sentry_unlock(s);
+		if (t && ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) < 0)
+			log_debug("interrupt %d: %s", q->tid, strerror(errno));
+		sem_post(&q->done);
+	}
+	pthread_mutex_unlock(&tr->lock);
+}
+
+static void *trace_main(void *arg)
+{
+	struct sentry *s = arg;
+	struct trace *tr = s->trace;
+
+	tr->tid = (pid_t)syscall(SYS_gettid);
+	if (ptrace(PTRACE_SEIZE, tr->init, 0, TRACE_OPTIONS) < 0)
+		tr->start_error = -errno;
+	sem_post(&tr->started);
+	if (tr->start_error)
+		return NULL;
+	for (;;) {
+		int status;
+		pid_t tid = waitpid(-1, &status, __WALL);
+
+		if (tid < 0 && errno == ECHILD)
+			break;
+		if (tid < 0) {
+			run_requests(s, tr);
+			continue;
+		}
+		if (WIFSTOPPED(status))
+			on_stop(s, tr, tid, status);
+		else
+			on_gone(s, tr, tid, status);
+	}
+	return NULL;
+}
+
+int trace_start(struct sentry *s, pid_t init)
+{
+	struct trace *tr = xcalloc(1, sizeof(*tr));
+	struct sigaction sa = {.sa_handler = wake_handler};
+
+	BUG_ON(sigaction(TRACE_WAKE_SIGNAL, &sa, NULL) < 0);
+	tr->init = init;
+	sem_init(&tr->started, 0, 0);
+	pthread_mutex_init(&tr->lock, NULL);
+	list_init(&tr->requests);
+	s->trace = tr;
+	if (pthread_create(&tr->thread, NULL, trace_main, s))
+		return -EAGAIN;
+	while (sem_wait(&tr->started) < 0 && errno == EINTR)
+		;
+	return tr->start_error;
+}
+
+void trace_join(struct sentry *s)
+{
+	pthread_join(((struct trace *)s->trace)->thread, NULL);
+}
+
+static void trace_ask(struct sentry *s, pid_t tid, bool ctty)
+{
+	struct trace *tr = s->trace;
+	struct trace_request q = {.tid = tid, .ctty = ctty};
+	struct timespec ts;
+
+	sem_init(&q.done, 0, 0);
+	pthread_mutex_lock(&tr->lock);
+	list_add_tail(&tr->requests, &q.link);
+	pthread_mutex_unlock(&tr->lock);
+	do {
+		/* Repeated: the tracer may be just about to wait. */
+		if (pthread_kill(tr->thread, TRACE_WAKE_SIGNAL))
+			break;
+		clock_gettime(CLOCK_REALTIME, &ts);
+		ts.tv_nsec += RETRY_NS;
+		if (ts.tv_nsec >= 1000000000) {
+			ts.tv_nsec -= 1000000000;
+			ts.tv_sec++;
+		}
+	} while (sem_timedwait(&q.done, &ts) < 0);
+	sem_destroy(&q.done);
+}
+
+void trace_interrupt(struct sentry *s, pid_t tid)
+{
+	trace_ask(s, tid, false);
+}
+
+void trace_make_ctty(struct sentry *s, pid_t tid)
+{
+	trace_ask(s, tid, true);
+}

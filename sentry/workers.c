@@ -1,0 +1,241 @@
+/*
+ * workers.c - see workers.h.
+ *
+ * Threads are made on demand, up to WORKERS_MAX, and stay for reuse. One more
+ * call than that is refused with -EAGAIN: a full table never waits.
+ */
+#include "workers.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <fcntl.h>
+
+#include "notify.h"
+#include "sentry.h"
+#include "trace.h"
+#include "../syscalls/dispatch.h"
+
+struct worker {
+	struct list link; /* workers.busy */
+	struct call *call;
+	pthread_t thread;
+};
+
+struct workers {
+	pthread_mutex_t lock;
+	pthread_cond_t work;
+	struct list queue; /* calls */
+	struct list busy;
+	unsigned nthreads, nidle, nqueued;
+	int wake_fd;
+};
+
+static void worker_signal(int sig)
+{
+	(void)sig; /* only there to end a blocking host call */
+}
+
+void workers_init(struct sentry *s)
+{
+	struct workers *w = xcalloc(1, sizeof(*w));
+	struct sigaction sa = {.sa_handler = worker_signal};
+
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->work, NULL);
+	list_init(&w->queue);
+	list_init(&w->busy);
+	w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	BUG_ON(w->wake_fd < 0);
+	BUG_ON(sigaction(SIGURG, &sa, NULL) < 0);
+	s->workers = w;
+}
+
+int workers_wake_fd(struct sentry *s)
+{
+	return ((struct workers *)s->workers)->wake_fd;
+}
+
+/* Gives a cancelled call back to the kernel. With no signal pending any more
+ * the guest would see errno 512, so the thread is interrupted just before. */
+static int64_t worker_release(struct call *c)
+{
+	sentry_lock(c->s);
+	if (c->task && !c->task->dead) {
+		c->task->released = true;
+		sentry_unlock(c->s);
+		trace_interrupt(c->s, c->tid);
+	} else {
+		sentry_unlock(c->s);
+	}
+	return -512;
+}
+
+static void worker_run(struct call *c)
+{
+	int64_t r = c->block_fn(c, c->block_arg);
+
+	if (r == CALL_DEFERRED)
+		return; /* another worker may hold it already */
+	if (r == -EINTR && c->cancel)
+		r = worker_release(c);
+	else
+		r = dispatch_finish(c, r);
+	notify_reply(c, r);
+}
+
+static void *worker_main(void *arg)
+{
+	struct sentry *s = arg;
+	struct workers *w = s->workers;
+	struct worker self = {.thread = pthread_self()};
+
+	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		while (list_empty(&w->queue)) {
+			w->nidle++;
+			pthread_cond_wait(&w->work, &w->lock);
+			w->nidle--;
+		}
+		self.call = list_entry(w->queue.next, struct call, link);
+		list_del(&self.call->link);
+		w->nqueued--;
+		list_add_tail(&w->busy, &self.link);
+		pthread_mutex_unlock(&w->lock);
+		worker_run(self.call);
+		pthread_mutex_lock(&w->lock);
+		list_del(&self.link);
+	}
+	return NULL;
+}
+
+static int worker_start(struct sentry *s, struct workers *w)
+{
+	pthread_t t;
+
+	if (w->nthreads >= WORKERS_MAX)
+		return -EAGAIN;
+	if (pthread_create(&t, NULL, worker_main, s))
+		return -EAGAIN;
+	pthread_detach(t);
+	w->nthreads++;
+	return 0;
+}
+
+int64_t call_block(struct call *c, int64_t (*fn)(struct call *, void *),
+		   void *arg)
+{
+	struct workers *w = c->s->workers;
+	uint64_t one = 1;
+	int ret = 0;
+
+	c->block_fn = fn;
+	c->block_arg = arg;
+	c->cancel = 0;
+	pthread_mutex_lock(&w->lock);
+	if (w->nidle <= w->nqueued)
+		ret = worker_start(c->s, w);
+	if (!ret) {
+		list_add_tail(&w->queue, &c->link);
+		w->nqueued++;
+		pthread_cond_signal(&w->work);
+	}
+	pthread_mutex_unlock(&w->lock);
+	if (ret)
+		return ret;
+	if (write(w->wake_fd, &one, sizeof(one)) < 0)
+		log_debug("wake: %s", strerror(errno));
+	return CALL_DEFERRED;
+}
+
+static int64_t job_then_again(struct call *c, void *arg)
+{
+	struct vfs_job *job = arg;
+	int ret = vfs_job_run(job, &c->cancel);
+
+	sentry_lock(c->s);
+	ret = vfs_job_finish(c->s->vfs, job, ret);
+	sentry_unlock(c->s);
+	if (ret)
+		return ret;
+	return dispatch_again(c);
+}
+
+int64_t call_run_job(struct call *c, struct vfs_job *job)
+{
+	int64_t r = call_block(c, job_then_again, job);
+
+	if (r != CALL_DEFERRED) {
+		int ret = vfs_job_finish(c->s->vfs, job, -ECANCELED);
+
+		(void)ret; /* the job is void; the call reports its own error */
+	}
+	return r;
+}
+
+bool workers_busy(struct sentry *s)
+{
+	struct workers *w = s->workers;
+	bool busy;
+
+	pthread_mutex_lock(&w->lock);
+	busy = !list_empty(&w->busy) || !list_empty(&w->queue);
+	pthread_mutex_unlock(&w->lock);
+	return busy;
+}
+
+static uint64_t status_mask(const char *text, const char *key)
+{
+	const char *p = strstr(text, key);
+
+	return p ? strtoull(p + strlen(key), NULL, 16) : 0;
+}
+
+/* Ignored by default: SIGCHLD, SIGCONT, SIGURG, SIGWINCH. */
+#define SIG_BIT(n) (1ULL << ((n)-1))
+#define DEFAULT_IGNORED                                            \
+	(SIG_BIT(SIGCHLD) | SIG_BIT(SIGCONT) | SIG_BIT(SIGURG) |   \
+	 SIG_BIT(SIGWINCH))
+
+/* Would the kernel interrupt an interruptible sleep of this thread now? True
+ * as well when it has gone. */
+static bool signal_deliverable(pid_t tid)
+{
+	char path[64], buf[4096];
+	uint64_t pending;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	n = read(fd, buf, sizeof(buf) - 1);
+	if (n <= 0)
+		return true;
+	buf[n] = '\0';
+	pending = status_mask(buf, "\nSigPnd:") | status_mask(buf, "\nShdPnd:");
+	pending &= ~status_mask(buf, "\nSigBlk:");
+	pending &= ~status_mask(buf, "\nSigIgn:");
+	pending &= ~(DEFAULT_IGNORED & ~status_mask(buf, "\nSigCgt:"));
+	return pending != 0;
+}
+
+void workers_tick(struct sentry *s)
+{
+	struct workers *w = s->workers;
+
+	pthread_mutex_lock(&w->lock);
+	list_for_each (p, &w->busy) {
+		struct worker *k = list_entry(p, struct worker, link);
+
+		if (!k->call->cancel && (!notify_alive(s, k->call->id) ||
+					 signal_deliverable(k->call->tid)))
+			k->call->cancel = 1;
+		/* Repeated until it is done: the signal may come just before
+		 * the host call. */
+		if (k->call->cancel)
+			pthread_kill(k->thread, SIGURG);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
