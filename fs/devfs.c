@@ -9,16 +9,18 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 
 #include "pseudo.h"
 
 enum {
 	TMPFS_MAGIC_NR = 0x01021994,
-	PTS_MAX = 4096,	   /* as kernel.pty.max */
-	PTS_MAJOR = 136,   /* to 143; devpts numbers above 255 stay in 136 */
+	PTS_MAX = 4096,	 /* as kernel.pty.max */
+	PTS_MAJOR = 136, /* to 143; devpts numbers above 255 stay in 136 */
 	TTY_GID = 5,
 	PTS_INO = 1 << 16, /* inode numbers of pts/N */
+	PTS_EARLY = 16,	   /* ptys that may exist before the mount */
 };
 
 enum dev_kind { DEV_HOST, DEV_TTY, DEV_PTMX, DEV_LINK, DEV_DIR, DEV_PTS };
@@ -123,9 +125,9 @@ static int pts_stat(const struct devfs *d, unsigned nr, struct stat *st)
 	return S_ISCHR(st->st_mode) ? 0 : -ENOENT;
 }
 
-static int open_pts(struct devfs *d, struct inode *inode,
-		    struct dentry *dentry, unsigned nr, int flags,
-		    struct vfs_opened *out, enum vfs_open_kind kind)
+static int open_pts(struct devfs *d, struct inode *inode, struct dentry *dentry,
+		    unsigned nr, int flags, struct vfs_opened *out,
+		    enum vfs_open_kind kind)
 {
 	struct stat st;
 	char name[16];
@@ -138,6 +140,20 @@ static int open_pts(struct devfs *d, struct inode *inode,
 }
 
 static int pts_inode(struct super *sb, unsigned nr, struct inode **out);
+static void pts_reset(struct devfs *d, struct inode *pts);
+
+/* The slave of a new master: known from the start, since it may reach the
+ * guest without an open (TIOCGPTPEER); and not an earlier one's modes. */
+static void pts_fresh(struct super *sb, int master)
+{
+	struct inode *pts = NULL;
+	unsigned nr;
+
+	if (ioctl(master, TIOCGPTN, &nr) || pts_inode(sb, nr, &pts))
+		return;
+	pts_reset(sb->fs, pts);
+	inode_put(pts);
+}
 
 /* LIMIT: a descriptor of /dev/tty is one of the terminal itself; fstat and
  * ttyname show /dev/pts/N. */
@@ -165,7 +181,10 @@ static int open_ptmx(struct inode *inode, struct dentry *dentry, int flags,
 	if (d->cfg.devpts < 0)
 		return -ENXIO;
 	err = open_device(d->cfg.devpts, "ptmx", makedev(5, 2), flags, &fd);
-	return err ? err : register_fd(inode, dentry, fd, out, VFS_OPENED);
+	if (err)
+		return err;
+	pts_fresh(inode->sb, fd);
+	return register_fd(inode, dentry, fd, out, VFS_OPENED);
 }
 
 static int dev_open(struct vfs_ctx *ctx, struct inode *inode,
@@ -278,8 +297,8 @@ static int root_readdir(struct vfs_ctx *ctx UNUSED, struct inode *dir,
 	if (*pos < 0)
 		return 0;
 	for (size_t i = (size_t)*pos; i < ARRAY_SIZE(rows); i++) {
-		if (fn(arg, rows[i].name, strlen(rows[i].name),
-		       d->node[i]->ino, row_dtype(d->node[i]), (off_t)i + 1))
+		if (fn(arg, rows[i].name, strlen(rows[i].name), d->node[i]->ino,
+		       row_dtype(d->node[i]), (off_t)i + 1))
 			break;
 		*pos = (off_t)i + 1;
 	}
@@ -299,24 +318,38 @@ static int empty_readdir(struct vfs_ctx *ctx UNUSED, struct inode *dir UNUSED,
 	return 0;
 }
 
+static void pts_reset(struct devfs *d, struct inode *pts)
+{
+	pts->mode = 0620;
+	pts->uid = d->cfg.uid;
+	pts->gid = TTY_GID;
+}
+
+/* Registered without a name at first: descriptors of it may exist before it
+ * is looked up (the relay's own terminal). */
 static int pts_inode(struct super *sb, unsigned nr, struct inode **out)
 {
 	struct devfs *d = sb->fs;
 	struct stat st;
 	int err = pts_stat(d, nr, &st);
-	struct inode **slot;
+	struct inode *i;
 
 	if (err)
 		return err;
-	slot = &d->pts[nr];
-	if (!*slot) {
-		*slot = inode_new(sb, &dev_ops, PTS_INO + nr, S_IFCHR,
-				  (void *)(uintptr_t)(PTS_INO + nr));
-		(*slot)->mode = st.st_mode & 0777;
-		(*slot)->uid = d->cfg.uid;
-		(*slot)->gid = TTY_GID;
+	i = d->pts[nr];
+	if (!i) {
+		i = inode_new(sb, &dev_ops, PTS_INO + nr, S_IFCHR,
+			      (void *)(uintptr_t)(PTS_INO + nr));
+		pts_reset(d, i);
+		err = vfs_object_add(sb->vfs, st.st_dev, st.st_ino, i, NULL,
+				     false);
+		if (err) {
+			inode_put(i);
+			return err;
+		}
+		d->pts[nr] = i;
 	}
-	*out = inode_get(*slot);
+	*out = inode_get(i);
 	return 0;
 }
 
@@ -423,6 +456,47 @@ static void devfs_free(struct super *sb)
 	sb->fs = NULL;
 }
 
+/* Descriptors of these may be inherited: known before the first open. */
+static void register_host_nodes(struct vfs *vfs, struct devfs *d,
+				const char *guest)
+{
+	static const struct vcred all = {.caps = ~0ULL};
+	struct vfs_ctx ctx = {.vfs = vfs,
+			      .cred = &all,
+			      .root = vfs_root(vfs),
+			      .cwd = vfs_root(vfs)};
+	char path[NAME_LEN_MAX];
+	struct vfs_at at = {NULL, path};
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct vref ref = {NULL, NULL};
+
+		snprintf(path, sizeof(path), "%s/%s", guest, rows[i].name);
+		if (rows[i].kind != DEV_HOST ||
+		    fstatat(d->cfg.host_dev, rows[i].name, &st,
+			    AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISCHR(st.st_mode) ||
+		    st.st_rdev != makedev(rows[i].maj, rows[i].min) ||
+		    vfs_lookup(&ctx, &at, 0, &ref) < 0)
+			continue;
+		if (vfs_object_add(vfs, st.st_dev, st.st_ino, ref.inode,
+				   ref.dentry, false))
+			log_warn("%s: not registered", path);
+		vref_put(&ref);
+	}
+}
+
+static void register_pts(struct super *sb)
+{
+	for (unsigned nr = 0; nr < PTS_EARLY; nr++) {
+		struct inode *i = NULL;
+
+		if (!pts_inode(sb, nr, &i))
+			inode_put(i);
+	}
+}
+
 int devfs_mount(struct vfs *vfs, const char *guest,
 		const struct devfs_config *cfg)
 {
@@ -441,5 +515,9 @@ int devfs_mount(struct vfs *vfs, const char *guest,
 	root->mode = 0755;
 	err = vfs_mount_root(vfs, guest, root, "devtmpfs", "udev");
 	inode_put(root);
-	return err;
+	if (err)
+		return err;
+	register_host_nodes(vfs, d, guest);
+	register_pts(sb);
+	return 0;
 }

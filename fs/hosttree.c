@@ -18,7 +18,7 @@ enum { HOSTTREE_NAMES_MAX = 4096 };
 struct hnode_path {
 	const struct hosttree *tree;
 	const struct hosttree_row *row; /* files */
-	char rel[]; /* "" for the root */
+	char rel[];			/* "" for the root */
 };
 
 static const struct inode_ops dir_ops, file_ops;
@@ -48,8 +48,7 @@ static enum match row_match(const char *pattern, const char *rel,
 
 	while (*rel) {
 		if (!component(&pattern, a, sizeof(a)) ||
-		    !component(&rel, b, sizeof(b)) ||
-		    fnmatch(a, b, FNM_PERIOD))
+		    !component(&rel, b, sizeof(b)) || fnmatch(a, b, FNM_PERIOD))
 			return MATCH_NONE;
 	}
 	*rest = pattern;
@@ -156,8 +155,8 @@ static int tree_lookup(struct vfs_ctx *ctx UNUSED, struct inode *dir,
 		err = probe(n->tree, rel, &row, &mode);
 	if (err)
 		return err;
-	*out = node_new(dir->sb, n->tree, row, rel, mode & S_IFMT,
-			mode & 07777, rel_ino(n->tree, rel));
+	*out = node_new(dir->sb, n->tree, row, rel, mode & S_IFMT, mode & 07777,
+			rel_ino(n->tree, rel));
 	return 0;
 }
 
@@ -185,15 +184,17 @@ static void names_from_rows(struct names *l, const struct hnode_path *n)
 
 	for (const struct hosttree_row *r = n->tree->rows; r->path; r++)
 		if (row_match(r->path, n->rel, &rest) == MATCH_DIR &&
-		    component(&rest, buf, sizeof(buf)) &&
-		    !strpbrk(buf, "*?["))
+		    component(&rest, buf, sizeof(buf)) && !strpbrk(buf, "*?["))
 			names_add(l, buf);
 }
 
 static void names_from_host(struct names *l, const struct hnode_path *n)
 {
-	int fd = n->tree->dirfd < 0 ? -1 : openat(n->tree->dirfd, *n->rel ? n->rel : ".",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = n->tree->dirfd < 0
+			 ? -1
+			 : openat(n->tree->dirfd, *n->rel ? n->rel : ".",
+				  O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+					  O_NOFOLLOW);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
 

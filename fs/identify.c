@@ -195,6 +195,18 @@ int vfs_identify(struct vfs *vfs, int fd, struct vref *out, struct stat *st,
 	return 0;
 }
 
+int vfs_object_find(struct vfs *vfs, dev_t dev, ino_t ino, struct vref *out)
+{
+	struct object *o = object_find(vfs, dev, ino);
+
+	if (!o)
+		return -ENOENT;
+	out->inode = inode_get(o->inode);
+	out->dentry = dentry_get(o->inode->dir_dentry ? o->inode->dir_dentry
+						      : o->dentry);
+	return 0;
+}
+
 /* ---- stand-ins ---------------------------------------------------------------- */
 
 int vfs_snapshot(struct vfs *vfs, struct inode *inode, struct dentry *dentry,

@@ -20,21 +20,28 @@ enum {
 
 static const struct inode_ops dir_ops;
 
-static const struct pent root_ent = {
-	"", PENT_DIR, 0555, 0, 0, NULL, procfs_root_entries};
-static const struct pent pid_ent = {
-	"", PENT_DIR, 0555, 0, 0, NULL, procfs_pid_entries};
-static const struct pent tid_ent = {
-	"", PENT_DIR, 0555, 1, 0, NULL, procfs_pid_entries};
+static const struct pent root_ent = {"",   PENT_DIR,	       0555, 0, 0,
+				     NULL, procfs_root_entries};
+static const struct pent pid_ent = {"",	  PENT_DIR,	     0555, 0, 0,
+				    NULL, procfs_pid_entries};
+static const struct pent tid_ent = {"",	  PENT_DIR,	     0555, 1, 0,
+				    NULL, procfs_pid_entries};
 
 static const struct inode_ops *const kind_ops[PENT_KINDS] = {
-	[PENT_DIR] = &dir_ops,		[PENT_TASKS] = &dir_ops,
-	[PENT_FDS] = &procfs_fds_ops,	[PENT_FDINFOS] = &procfs_fds_ops,
-	[PENT_TEXT] = &procfs_file_ops, [PENT_CONST] = &procfs_file_ops,
-	[PENT_GLOBAL] = &procfs_file_ops, [PENT_HOST] = &procfs_file_ops,
-	[PENT_LIVE] = &procfs_file_ops, [PENT_DENY] = &procfs_file_ops,
-	[PENT_LINK] = &procfs_link_ops, [PENT_SYMLINK] = &procfs_link_ops,
-	[PENT_SELF] = &procfs_link_ops, [PENT_NS] = &procfs_link_ops,
+	[PENT_DIR] = &dir_ops,
+	[PENT_TASKS] = &dir_ops,
+	[PENT_FDS] = &procfs_fds_ops,
+	[PENT_FDINFOS] = &procfs_fds_ops,
+	[PENT_TEXT] = &procfs_file_ops,
+	[PENT_CONST] = &procfs_file_ops,
+	[PENT_GLOBAL] = &procfs_file_ops,
+	[PENT_HOST] = &procfs_file_ops,
+	[PENT_LIVE] = &procfs_file_ops,
+	[PENT_DENY] = &procfs_file_ops,
+	[PENT_LINK] = &procfs_link_ops,
+	[PENT_SYMLINK] = &procfs_link_ops,
+	[PENT_SELF] = &procfs_link_ops,
+	[PENT_NS] = &procfs_link_ops,
 	[PENT_FD] = &procfs_fd_ops,
 };
 
@@ -60,8 +67,8 @@ static mode_t kind_type(enum pent_kind k)
 
 uint64_t procfs_ino(const struct pent *ent, struct proc_key key, int fd)
 {
-	uint64_t h = hash_u64((uintptr_t)ent, (uint64_t)key.pid << 32 |
-						      (uint32_t)key.tid);
+	uint64_t h = hash_u64((uintptr_t)ent,
+			      (uint64_t)key.pid << 32 | (uint32_t)key.tid);
 
 	if (ent == &root_ent)
 		return 1;
@@ -316,12 +323,14 @@ int procfs_mount(struct vfs *vfs, const char *guest,
 	p->src = cfg->src;
 	p->arg = cfg->arg;
 	p->host_proc = cfg->host_proc;
-	p->host_sys = openat(p->host_proc, "sys",
-			     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	p->host_sys =
+		openat(p->host_proc, "sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	p->sb = sb;
 	sb->fs = p;
 	sb->noexec = true;
 	sb->free = procfs_free;
+	if (p->src->attach)
+		p->src->attach(p->arg, p->host_proc);
 	p->sys.dirfd = p->host_sys;
 	p->sys.rows = procfs_sys_rows;
 	p->sys.arg = p;

@@ -53,6 +53,8 @@ struct proc_owner {
 };
 
 struct proc_source {
+	/* Once, by procfs_mount: the host's /proc, borrowed. May be NULL. */
+	void (*attach)(void *arg, int host_proc);
 	/* The next process (tid 0 at first) or thread after `after`, in
 	 * ascending order; 0 at the end. */
 	pid_t (*next_pid)(void *arg, pid_t after);

@@ -23,8 +23,8 @@ struct fdobj {
 	struct stat st;
 };
 
-static const struct pent fd_ent = {"", PENT_FD, 0700, 0, PENT_ACCESS, NULL,
-				   NULL};
+static const struct pent fd_ent = {"",		PENT_FD, 0700, 0,
+				   PENT_ACCESS, NULL,	 NULL};
 static const struct pent fdinfo_ent = {
 	"", PENT_TEXT, 0400, PROC_FDINFO, PENT_ACCESS, NULL, NULL};
 

@@ -71,17 +71,16 @@ static int open_live(struct inode *inode, struct dentry *dentry,
 	return 0;
 }
 
-static int open_writable(struct inode *inode, int flags,
-			 struct vfs_opened *out)
+static int open_writable(struct inode *inode, int flags, struct vfs_opened *out)
 {
 	const struct procfs *p = procfs_of(inode);
 	const struct pnode *n = inode->fs;
 	int fd = -1;
 	/* Not registered: the host's numbers for these files are reused, and
 	 * a descriptor that nobody knows is described by its own fstat. */
-	int err = p->src->open_host(p->arg, n->key,
-				    (enum proc_file)n->ent->what,
-				    flags & (O_ACCMODE | O_APPEND), &fd);
+	int err =
+		p->src->open_host(p->arg, n->key, (enum proc_file)n->ent->what,
+				  flags & (O_ACCMODE | O_APPEND), &fd);
 
 	if (err)
 		return err;
@@ -160,8 +159,9 @@ static ssize_t link_object(struct vfs_ctx *ctx, const struct inode *inode,
 	const struct pnode *n = inode->fs;
 	char text[PATH_LEN_MAX + 16];
 	struct vref ref = {NULL, NULL};
-	int err = p->src->link(p->arg, ctx, n->key, (enum proc_link)n->ent->what,
-			       &ref, text, sizeof(text));
+	int err =
+		p->src->link(p->arg, ctx, n->key, (enum proc_link)n->ent->what,
+			     &ref, text, sizeof(text));
 
 	if (err)
 		return err;
@@ -174,8 +174,7 @@ static ssize_t link_object(struct vfs_ctx *ctx, const struct inode *inode,
 }
 
 /* What stands behind ns/NAME: it can be looked at, not entered. */
-static const struct pent ns_object = {
-	"", PENT_DENY, 0444, 0, 0, NULL, NULL};
+static const struct pent ns_object = {"", PENT_DENY, 0444, 0, 0, NULL, NULL};
 
 static ssize_t link_ns(const struct inode *inode, char *buf, size_t size,
 		       struct vref *jump)

@@ -69,7 +69,7 @@ void procfs_mounts_text(struct vfs *vfs, const struct dentry *root,
 {
 	AUTO_FREE char *path = xmalloc(PATH_LEN_MAX + 32);
 
-	list_for_each(p, &vfs->supers) {
+	list_for_each (p, &vfs->supers) {
 		const struct super *sb =
 			list_entry(p, const struct super, list);
 

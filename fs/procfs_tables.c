@@ -6,17 +6,47 @@
  */
 #include "procfs_impl.h"
 
-#define T(n, mode, what, flags) {n, PENT_TEXT, mode, what, flags, NULL, NULL}
-#define C(n, mode, text) {n, PENT_CONST, mode, 0, 0, text, NULL}
-#define D(n, mode, kids) {n, PENT_DIR, mode, 0, 0, NULL, kids}
-#define HOST(n) {n, PENT_HOST, 0444, 0, 0, NULL, NULL}
-#define LIVE(n) {n, PENT_LIVE, 0444, 0, 0, NULL, NULL}
-#define DENY(n, mode) {n, PENT_DENY, mode, 0, 0, NULL, NULL}
-#define NET(n) {n, PENT_GLOBAL, 0444, PROC_NET, 0, NULL, NULL}
-#define LINK(n, what) {n, PENT_LINK, 0777, what, PENT_ACCESS, NULL, NULL}
+#define T(n, mode, what, flags)                             \
+	{                                                   \
+		n, PENT_TEXT, mode, what, flags, NULL, NULL \
+	}
+#define C(n, mode, text)                              \
+	{                                             \
+		n, PENT_CONST, mode, 0, 0, text, NULL \
+	}
+#define D(n, mode, kids)                            \
+	{                                           \
+		n, PENT_DIR, mode, 0, 0, NULL, kids \
+	}
+#define HOST(n)                                      \
+	{                                            \
+		n, PENT_HOST, 0444, 0, 0, NULL, NULL \
+	}
+#define LIVE(n)                                      \
+	{                                            \
+		n, PENT_LIVE, 0444, 0, 0, NULL, NULL \
+	}
+#define DENY(n, mode)                                \
+	{                                            \
+		n, PENT_DENY, mode, 0, 0, NULL, NULL \
+	}
+#define NET(n)                                                \
+	{                                                     \
+		n, PENT_GLOBAL, 0444, PROC_NET, 0, NULL, NULL \
+	}
+#define LINK(n, what)                                             \
+	{                                                         \
+		n, PENT_LINK, 0777, what, PENT_ACCESS, NULL, NULL \
+	}
 /* Inode numbers of the kernel's first namespaces (linux/proc_ns.h). */
-#define NS(n, text, ino) {n, PENT_NS, 0777, ino, PENT_ACCESS, text, NULL}
-#define END {NULL, PENT_DIR, 0, 0, 0, NULL, NULL}
+#define NS(n, text, ino)                                       \
+	{                                                      \
+		n, PENT_NS, 0777, ino, PENT_ACCESS, text, NULL \
+	}
+#define END                                         \
+	{                                           \
+		NULL, PENT_DIR, 0, 0, 0, NULL, NULL \
+	}
 
 static const struct pent ns_entries[] = {
 	NS("cgroup", "cgroup", 4026531835u),
@@ -38,16 +68,16 @@ static const struct pent attr_entries[] = {
 };
 
 static const struct pent net_entries[] = {
-	NET("dev"), NET("if_inet6"), NET("route"), NET("tcp"), NET("tcp6"),
-	NET("udp"), NET("udp6"), NET("unix"), NET("arp"), NET("protocols"),
-	NET("sockstat"), NET("sockstat6"), NET("snmp"), NET("netstat"),
-	NET("fib_trie"), NET("ipv6_route"), NET("raw"), NET("raw6"),
-	NET("packet"), NET("netlink"),
+	NET("dev"),  NET("if_inet6"),  NET("route"),	NET("tcp"),
+	NET("tcp6"), NET("udp"),       NET("udp6"),	NET("unix"),
+	NET("arp"),  NET("protocols"), NET("sockstat"), NET("sockstat6"),
+	NET("snmp"), NET("netstat"),   NET("fib_trie"), NET("ipv6_route"),
+	NET("raw"),  NET("raw6"),      NET("packet"),	NET("netlink"),
 	END,
 };
 
 #define ID_MAP "         0          0 4294967295\n"
-#define A PENT_ACCESS
+#define A      PENT_ACCESS
 
 const struct pent procfs_pid_entries[] = {
 	D("attr", 0555, attr_entries),
@@ -128,56 +158,114 @@ const struct pent procfs_root_entries[] = {
 	END,
 };
 
-#define R(path) {path, NULL, NULL}
+#define R(path)                  \
+	{                        \
+		path, NULL, NULL \
+	}
 
 const struct hosttree_row procfs_sys_rows[] = {
 	{"kernel/core_pattern", "core\n", NULL},
 	{"kernel/core_uses_pid", "0\n", NULL},
-	R("kernel/ostype"), R("kernel/osrelease"), R("kernel/version"),
-	R("kernel/hostname"), R("kernel/domainname"), R("kernel/arch"),
-	R("kernel/pid_max"), R("kernel/threads-max"),
-	R("kernel/ngroups_max"), R("kernel/cap_last_cap"),
-	R("kernel/random/boot_id"), R("kernel/random/uuid"),
-	R("kernel/random/entropy_avail"), R("kernel/random/poolsize"),
+	R("kernel/ostype"),
+	R("kernel/osrelease"),
+	R("kernel/version"),
+	R("kernel/hostname"),
+	R("kernel/domainname"),
+	R("kernel/arch"),
+	R("kernel/pid_max"),
+	R("kernel/threads-max"),
+	R("kernel/ngroups_max"),
+	R("kernel/cap_last_cap"),
+	R("kernel/random/boot_id"),
+	R("kernel/random/uuid"),
+	R("kernel/random/entropy_avail"),
+	R("kernel/random/poolsize"),
 	R("kernel/random/urandom_min_reseed_secs"),
 	R("kernel/random/write_wakeup_threshold"),
-	R("kernel/overflowuid"), R("kernel/overflowgid"),
-	R("kernel/sched_*"), R("kernel/seccomp/*"),
-	R("kernel/shmmax"), R("kernel/shmall"), R("kernel/shmmni"),
-	R("kernel/sem"), R("kernel/msgmax"), R("kernel/msgmnb"),
-	R("kernel/msgmni"), R("kernel/shm_rmid_forced"),
-	R("kernel/perf_event_paranoid"), R("kernel/perf_event_mlock_kb"),
+	R("kernel/overflowuid"),
+	R("kernel/overflowgid"),
+	R("kernel/sched_*"),
+	R("kernel/seccomp/*"),
+	R("kernel/shmmax"),
+	R("kernel/shmall"),
+	R("kernel/shmmni"),
+	R("kernel/sem"),
+	R("kernel/msgmax"),
+	R("kernel/msgmnb"),
+	R("kernel/msgmni"),
+	R("kernel/shm_rmid_forced"),
+	R("kernel/perf_event_paranoid"),
+	R("kernel/perf_event_mlock_kb"),
 	R("kernel/perf_event_max_sample_rate"),
-	R("kernel/unprivileged_bpf_disabled"), R("kernel/kptr_restrict"),
-	R("kernel/dmesg_restrict"), R("kernel/randomize_va_space"),
-	R("kernel/printk"), R("kernel/panic"), R("kernel/panic_on_oops"),
-	R("kernel/numa_balancing"), R("kernel/tainted"), R("kernel/sysrq"),
-	R("kernel/osrelease"), R("kernel/io_uring_disabled"),
-	R("kernel/pty/max"), R("kernel/pty/nr"), R("kernel/pty/reserve"),
-	R("vm/overcommit_memory"), R("vm/overcommit_ratio"),
-	R("vm/overcommit_kbytes"), R("vm/max_map_count"),
-	R("vm/mmap_min_addr"), R("vm/swappiness"), R("vm/nr_hugepages"),
-	R("vm/nr_overcommit_hugepages"), R("vm/hugetlb_shm_group"),
-	R("vm/dirty_*"), R("vm/min_free_kbytes"), R("vm/vfs_cache_pressure"),
-	R("vm/zone_reclaim_mode"), R("vm/page-cluster"),
-	R("vm/mmap_rnd_bits"), R("vm/mmap_rnd_compat_bits"),
-	R("vm/legacy_va_layout"), R("vm/oom_kill_allocating_task"),
-	R("vm/panic_on_oom"), R("vm/user_reserve_kbytes"),
-	R("vm/admin_reserve_kbytes"), R("vm/unprivileged_userfaultfd"),
+	R("kernel/unprivileged_bpf_disabled"),
+	R("kernel/kptr_restrict"),
+	R("kernel/dmesg_restrict"),
+	R("kernel/randomize_va_space"),
+	R("kernel/printk"),
+	R("kernel/panic"),
+	R("kernel/panic_on_oops"),
+	R("kernel/numa_balancing"),
+	R("kernel/tainted"),
+	R("kernel/sysrq"),
+	R("kernel/osrelease"),
+	R("kernel/io_uring_disabled"),
+	R("kernel/pty/max"),
+	R("kernel/pty/nr"),
+	R("kernel/pty/reserve"),
+	R("vm/overcommit_memory"),
+	R("vm/overcommit_ratio"),
+	R("vm/overcommit_kbytes"),
+	R("vm/max_map_count"),
+	R("vm/mmap_min_addr"),
+	R("vm/swappiness"),
+	R("vm/nr_hugepages"),
+	R("vm/nr_overcommit_hugepages"),
+	R("vm/hugetlb_shm_group"),
+	R("vm/dirty_*"),
+	R("vm/min_free_kbytes"),
+	R("vm/vfs_cache_pressure"),
+	R("vm/zone_reclaim_mode"),
+	R("vm/page-cluster"),
+	R("vm/mmap_rnd_bits"),
+	R("vm/mmap_rnd_compat_bits"),
+	R("vm/legacy_va_layout"),
+	R("vm/oom_kill_allocating_task"),
+	R("vm/panic_on_oom"),
+	R("vm/user_reserve_kbytes"),
+	R("vm/admin_reserve_kbytes"),
+	R("vm/unprivileged_userfaultfd"),
 	R("vm/memfd_noexec"),
-	R("fs/file-max"), R("fs/file-nr"), R("fs/nr_open"),
-	R("fs/inode-nr"), R("fs/inode-state"), R("fs/dentry-state"),
-	R("fs/pipe-max-size"), R("fs/pipe-user-pages-*"),
-	R("fs/inotify/*"), R("fs/aio-max-nr"), R("fs/aio-nr"),
-	R("fs/protected_*"), R("fs/suid_dumpable"), R("fs/epoll/*"),
-	R("fs/lease-break-time"), R("fs/leases-enable"),
-	R("fs/overflowuid"), R("fs/overflowgid"), R("fs/mqueue/*"),
-	R("net/core/somaxconn"), R("net/core/[rw]mem_*"),
-	R("net/core/netdev_max_backlog"), R("net/core/optmem_max"),
-	R("net/ipv4/ip_local_port_range"), R("net/ipv4/tcp_*"),
-	R("net/ipv4/ip_unprivileged_port_start"), R("net/ipv4/ip_forward"),
-	R("net/ipv4/ping_group_range"), R("net/ipv4/udp_*"),
-	R("net/ipv6/bindv6only"), R("net/ipv6/conf/all/disable_ipv6"),
+	R("fs/file-max"),
+	R("fs/file-nr"),
+	R("fs/nr_open"),
+	R("fs/inode-nr"),
+	R("fs/inode-state"),
+	R("fs/dentry-state"),
+	R("fs/pipe-max-size"),
+	R("fs/pipe-user-pages-*"),
+	R("fs/inotify/*"),
+	R("fs/aio-max-nr"),
+	R("fs/aio-nr"),
+	R("fs/protected_*"),
+	R("fs/suid_dumpable"),
+	R("fs/epoll/*"),
+	R("fs/lease-break-time"),
+	R("fs/leases-enable"),
+	R("fs/overflowuid"),
+	R("fs/overflowgid"),
+	R("fs/mqueue/*"),
+	R("net/core/somaxconn"),
+	R("net/core/[rw]mem_*"),
+	R("net/core/netdev_max_backlog"),
+	R("net/core/optmem_max"),
+	R("net/ipv4/ip_local_port_range"),
+	R("net/ipv4/tcp_*"),
+	R("net/ipv4/ip_unprivileged_port_start"),
+	R("net/ipv4/ip_forward"),
+	R("net/ipv4/ping_group_range"),
+	R("net/ipv4/udp_*"),
+	R("net/ipv6/bindv6only"),
+	R("net/ipv6/conf/all/disable_ipv6"),
 	R("net/ipv6/conf/default/disable_ipv6"),
 	R("net/ipv6/conf/lo/disable_ipv6"),
 	R("net/unix/max_dgram_qlen"),

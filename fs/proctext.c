@@ -159,15 +159,24 @@ static void status_groups(struct strbuf *out,
 }
 
 static const struct status_line status_lines[] = {
-	{"Tgid", status_tgid},	     {"Pid", status_pid},
-	{"PPid", status_ppid},	     {"TracerPid", status_zero},
-	{"Uid", status_uid},	     {"Gid", status_gid},
-	{"Groups", status_groups},   {"NStgid", status_tgid},
-	{"NSpid", status_pid},	     {"NSpgid", status_pgrp},
-	{"NSsid", status_sid},	     {"CapInh", status_capinh},
-	{"CapPrm", status_capprm},   {"CapEff", status_capeff},
-	{"CapBnd", status_capbnd},   {"CapAmb", status_capamb},
-	{"NoNewPrivs", status_zero}, {"Seccomp", status_zero},
+	{"Tgid", status_tgid},
+	{"Pid", status_pid},
+	{"PPid", status_ppid},
+	{"TracerPid", status_zero},
+	{"Uid", status_uid},
+	{"Gid", status_gid},
+	{"Groups", status_groups},
+	{"NStgid", status_tgid},
+	{"NSpid", status_pid},
+	{"NSpgid", status_pgrp},
+	{"NSsid", status_sid},
+	{"CapInh", status_capinh},
+	{"CapPrm", status_capprm},
+	{"CapEff", status_capeff},
+	{"CapBnd", status_capbnd},
+	{"CapAmb", status_capamb},
+	{"NoNewPrivs", status_zero},
+	{"Seccomp", status_zero},
 	{"Seccomp_filters", status_zero},
 };
 
@@ -190,7 +199,8 @@ void proctext_status(const char *in, size_t len, const struct proctext_ids *ids,
 		for (size_t i = 0; i < ARRAY_SIZE(status_lines); i++)
 			if (key_is(line, n, status_lines[i].key))
 				l = &status_lines[i];
-		if (key_is(line, n, "State") && memchr(line, 't', n) == line + 7)
+		if (key_is(line, n, "State") &&
+		    memchr(line, 't', n) == line + 7)
 			strbuf_puts(out, "State:\tT (stopped)\n");
 		else if (!l)
 			add_line(out, line, n);
@@ -389,8 +399,7 @@ void proctext_fdinfo(const char *in, size_t len,
 
 	while ((line = line_next(&p, in + len, &n))) {
 		if (key_is(line, n, "mnt_id") && f->known)
-			strbuf_printf(out, "mnt_id:\t%" PRIu64 "\n",
-				      f->mnt_id);
+			strbuf_printf(out, "mnt_id:\t%" PRIu64 "\n", f->mnt_id);
 		else if (key_is(line, n, "ino") && f->known)
 			strbuf_printf(out, "ino:\t%" PRIu64 "\n", f->ino);
 		else if (key_is(line, n, "Pid"))

@@ -36,8 +36,7 @@ int pseudo_open_text(struct inode *inode, struct dentry *dentry, int flags,
 	if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC))
 		return -EACCES;
 	err = vfs_snapshot(inode->sb->vfs, inode, dentry,
-			   text->data ? text->data : "",
-			   text->len, &fd);
+			   text->data ? text->data : "", text->len, &fd);
 	if (err)
 		return err;
 	out->kind = VFS_OPENED;

@@ -47,11 +47,14 @@ static int cpu_max(void *arg, struct strbuf *out)
 	return 0;
 }
 
-#define H(path) {path, NULL, NULL}
-#define CPU "devices/system/cpu/cpu[0-9]*/"
+#define H(path)                  \
+	{                        \
+		path, NULL, NULL \
+	}
+#define CPU  "devices/system/cpu/cpu[0-9]*/"
 #define NODE "devices/system/node/node[0-9]*/"
-#define LO "class/net/lo/"
-#define CG "fs/cgroup/"
+#define LO   "class/net/lo/"
+#define CG   "fs/cgroup/"
 
 static const struct hosttree_row sys_rows[] = {
 	H("devices/system/cpu/online"),

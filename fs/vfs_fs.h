@@ -245,10 +245,4 @@ int MUST_CHECK vfs_dir_standin(struct vfs *vfs, struct inode *inode,
 int MUST_CHECK vfs_object_find(struct vfs *vfs, dev_t dev, ino_t ino,
 			       struct vref *out);
 
-/* Every mount, parents before children: where it is (borrowed), its super and
- * the super's mount of the parent (0 for the root). For /proc/mounts. */
-typedef void (*vfs_mount_fn)(void *arg, const struct dentry *at,
-			     const struct super *sb, uint64_t parent_id);
-void vfs_each_mount(struct vfs *vfs, vfs_mount_fn fn, void *arg);
-
 #endif

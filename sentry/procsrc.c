@@ -1,6 +1,5 @@
 /*
- * procsrc.c - who is who for /proc: targets, owners, the right to look; and
- * the mounting of the file systems that speak of the sandbox itself.
+ * procsrc.c - who is who for /proc: targets, owners, the right to look.
  *
  * A key (the guest's pid and tid) is turned into a task of the table before
  * anything else, so a pid that is not in the sandbox reaches no host file.
@@ -12,12 +11,8 @@
 #include <linux/capability.h>
 #include <stdio.h>
 
-#include "../fs/devfs.h"
 #include "../fs/proctext.h"
 #include "../fs/pseudo.h"
-#include "../fs/runfs.h"
-#include "../fs/sysfs.h"
-#include "audit/audit.h"
 #include "procsrc_priv.h"
 
 pid_t procsrc_init_pid(const struct procsrc *ps)
@@ -36,7 +31,7 @@ static struct task *first_task(struct tgroup *tg)
 
 static struct task *find_tid(struct tgroup *tg, pid_t vtid)
 {
-	list_for_each(p, &tg->tasks) {
+	list_for_each (p, &tg->tasks) {
 		struct task *t = list_entry(p, struct task, list);
 
 		if (task_vtid(t) == vtid)
@@ -106,11 +101,11 @@ static void take_lower(pid_t *best, pid_t v, pid_t after)
 
 static pid_t next_pid(void *arg, pid_t after)
 {
-	struct procsrc *ps = arg;
+	struct procsrc *ps = procsrc_of(arg);
 	pid_t best = 0;
 
 	take_lower(&best, procsrc_init_pid(ps), after);
-	list_for_each(p, &ps->s->tgroups) {
+	list_for_each (p, &ps->s->tgroups) {
 		struct tgroup *tg = list_entry(p, struct tgroup, list);
 
 		take_lower(&best, tgroup_vpid(tg), after);
@@ -120,7 +115,7 @@ static pid_t next_pid(void *arg, pid_t after)
 
 static pid_t next_tid(void *arg, pid_t pid, pid_t after)
 {
-	struct procsrc *ps = arg;
+	struct procsrc *ps = procsrc_of(arg);
 	struct tgroup *tg = tgroup_find_virtual(ps->s, pid);
 	pid_t best = 0;
 
@@ -129,7 +124,7 @@ static pid_t next_tid(void *arg, pid_t pid, pid_t after)
 			take_lower(&best, pid, after);
 		return best;
 	}
-	list_for_each(p, &tg->tasks) {
+	list_for_each (p, &tg->tasks) {
 		struct task *t = list_entry(p, struct task, list);
 
 		take_lower(&best, task_vtid(t), after);
@@ -139,7 +134,7 @@ static pid_t next_tid(void *arg, pid_t pid, pid_t after)
 
 static int viewer(void *arg, const struct vfs_ctx *ctx, struct proc_key *out)
 {
-	struct procsrc *ps = arg;
+	struct procsrc *ps = procsrc_of(arg);
 	struct tgroup *tg = tgroup_find(ps->s, ctx->viewer_tgid);
 	struct task *t = task_find(ps->s, ctx->viewer_tid);
 
@@ -154,7 +149,7 @@ static int viewer(void *arg, const struct vfs_ctx *ctx, struct proc_key *out)
 
 static int owner(void *arg, struct proc_key key, struct proc_owner *out)
 {
-	struct procsrc *ps = arg;
+	struct procsrc *ps = procsrc_of(arg);
 	struct proctarget t;
 	int err = procsrc_target(ps, key, &t);
 
@@ -177,10 +172,9 @@ static bool ids_match(const struct vcred *v, const struct taskcred *c)
 }
 
 /* __ptrace_may_access of Linux, with virtual credentials. */
-static int may_access(void *arg, const struct vfs_ctx *ctx,
-		      struct proc_key key)
+static int may_access(void *arg, const struct vfs_ctx *ctx, struct proc_key key)
 {
-	struct procsrc *ps = arg;
+	struct procsrc *ps = procsrc_of(arg);
 	struct proctarget t;
 	int err = procsrc_target(ps, key, &t);
 
@@ -201,7 +195,7 @@ static int may_access(void *arg, const struct vfs_ctx *ctx,
 static int open_host(void *arg, struct proc_key key, enum proc_file what,
 		     int flags, int *fd)
 {
-	struct procsrc *ps = arg;
+	struct procsrc *ps = procsrc_of(arg);
 	struct proctarget t;
 	char path[96];
 	int err = procsrc_target(ps, key, &t);
@@ -216,7 +210,18 @@ static int open_host(void *arg, struct proc_key key, enum proc_file what,
 	return *fd < 0 ? -errno : 0;
 }
 
+static void attach(void *arg, int host_proc)
+{
+	struct sentry *s = arg;
+	struct procsrc *ps = xcalloc(1, sizeof(*ps));
+
+	ps->s = s;
+	ps->proc = host_proc;
+	s->procsrc = ps;
+}
+
 static const struct proc_source source = {
+	.attach = attach,
 	.next_pid = next_pid,
 	.next_tid = next_tid,
 	.viewer = viewer,
@@ -230,12 +235,17 @@ static const struct proc_source source = {
 	.global = procsrc_global,
 };
 
-/* ---- mounting -------------------------------------------------------- */
-
-/* The pty of the viewer's session, by the kernel's word. */
-static int ctty(void *arg, const struct vfs_ctx *ctx)
+const struct proc_source *procsrc_ops(void)
 {
-	struct procsrc *ps = arg;
+	return &source;
+}
+
+/* ---- terminals ------------------------------------------------------- */
+
+/* By the kernel's word, not our own state: setsid and TIOCNOTTY are native. */
+int procsrc_ctty(void *arg, const struct vfs_ctx *ctx)
+{
+	struct procsrc *ps = procsrc_of(arg);
 	struct strbuf stat;
 	char path[32];
 	long tty = -1;
@@ -250,56 +260,4 @@ static int ctty(void *arg, const struct vfs_ctx *ctx)
 	if (tty <= 0 || ((tty >> 8) & 0xfff) != 136)
 		return -ENXIO;
 	return (int)((tty & 0xff) | ((tty >> 12) & 0xfff00));
-}
-
-static void denials(void *arg, struct strbuf *out)
-{
-	const struct procsrc *ps = arg;
-
-	if (ps->s->audit)
-		audit_denials(ps->s->audit, out);
-}
-
-static int mount_run(struct procsrc *ps)
-{
-	const struct runfs_config cfg = {denials, ps};
-
-	return runfs_mount(ps->s->vfs, "/run/cloche", &cfg);
-}
-
-static int mount_sys(struct procsrc *ps, int fd)
-{
-	const struct limits *l = &ps->s->cfg->limits;
-	const struct sysfs_config cfg = {fd, l->memory, l->pids, l->cpus};
-
-	return sysfs_mount(ps->s->vfs, "/sys", &cfg);
-}
-
-static int mount_dev(struct procsrc *ps, const struct procsrc_fds *fds)
-{
-	const struct devfs_config cfg = {fds->dev, fds->devpts,
-					 ps->s->cfg->uid, ctty, ps};
-
-	return devfs_mount(ps->s->vfs, "/dev", &cfg);
-}
-
-int procsrc_mount(struct sentry *s, const struct procsrc_fds *fds)
-{
-	/* lives as long as the sandbox, like the vfs that refers to it */
-	struct procsrc *ps = xcalloc(1, sizeof(*ps));
-	struct procfs_config cfg = {&source, ps, fds->proc};
-	int err;
-
-	ps->s = s;
-	ps->proc = fcntl(fds->proc, F_DUPFD_CLOEXEC, 0);
-	err = ps->proc < 0 ? -errno : 0;
-	if (!err)
-		err = procfs_mount(s->vfs, "/proc", &cfg);
-	if (!err)
-		err = mount_dev(ps, fds);
-	if (!err)
-		err = mount_sys(ps, fds->sys);
-	if (!err)
-		err = mount_run(ps);
-	return err;
 }

@@ -35,7 +35,7 @@ int procsrc_link(void *arg, struct vfs_ctx *ctx, struct proc_key key,
 	struct proctarget t;
 	struct dentry *d;
 	struct inode *i;
-	int err = procsrc_target(arg, key, &t);
+	int err = procsrc_target(procsrc_of(arg), key, &t);
 
 	if (err || !t.tg || !t.t->fs)
 		return err ? err : -ENOENT;
@@ -87,7 +87,7 @@ static int scan_fds(struct procsrc *ps, const char *path, int from)
 
 int procsrc_next_fd(void *arg, struct proc_key key, int from)
 {
-	struct procsrc *ps = arg;
+	struct procsrc *ps = procsrc_of(arg);
 	struct proctarget t;
 	struct stat st;
 	char path[96], name[32];
@@ -111,9 +111,10 @@ static bool starts(const char *s, const char *prefix)
 static bool text_safe(const char *s)
 {
 	static const char *const safe[] = {
-		"pipe:[", "socket:[", "anon_inode:", "/memfd:", "/dev/zero",
-		"/SYSV", "[", "net:[", "mnt:[", "pid:[", "user:[", "uts:[",
-		"ipc:[", "cgroup:[", "time:[", "/dmabuf:"};
+		"pipe:[",    "socket:[", "anon_inode:", "/memfd:",
+		"/dev/zero", "/SYSV",	 "[",		"net:[",
+		"mnt:[",     "pid:[",	 "user:[",	"uts:[",
+		"ipc:[",     "cgroup:[", "time:[",	"/dmabuf:"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(safe); i++)
 		if (starts(s, safe[i]))
@@ -137,6 +138,14 @@ static void text_of_proc(struct procsrc *ps, const char *host, char *out,
 		snprintf(out, size, "/proc%s", name ? name : "");
 }
 
+static bool text_of_tty(const struct stat *st, struct proc_fd *f)
+{
+	if (!S_ISCHR(st->st_mode) || major(st->st_rdev) != 136)
+		return false;
+	snprintf(f->text, sizeof(f->text), "/dev/pts/%u", minor(st->st_rdev));
+	return true;
+}
+
 static void fd_text_unknown(struct procsrc *ps, const struct proctarget *t,
 			    int fd, struct proc_fd *f)
 {
@@ -148,10 +157,9 @@ static void fd_text_unknown(struct procsrc *ps, const struct proctarget *t,
 	procsrc_path(t, name, path, sizeof(path));
 	n = readlinkat(ps->proc, path, host, sizeof(host) - 1);
 	host[n < 0 ? 0 : n] = '\0';
-	if (S_ISCHR(f->st.st_mode) && major(f->st.st_rdev) == 136)
-		snprintf(f->text, sizeof(f->text), "/dev/pts/%u",
-			 minor(f->st.st_rdev));
-	else if (text_safe(host))
+	if (text_of_tty(&f->st, f))
+		return;
+	if (text_safe(host))
 		memcpy(f->text, host, sizeof(host));
 	else if (!fstatfs(f->copy, &sfs) && sfs.f_type == PROC_MAGIC)
 		text_of_proc(ps, host, f->text, sizeof(f->text));
@@ -162,7 +170,7 @@ static void fd_text_unknown(struct procsrc *ps, const struct proctarget *t,
 int procsrc_fd(void *arg, struct vfs_ctx *ctx, struct proc_key key, int fd,
 	       struct proc_fd *out)
 {
-	struct procsrc *ps = arg;
+	struct procsrc *ps = procsrc_of(arg);
 	AUTO_CLOSE int copy = -1;
 	struct proctarget t;
 	bool opath = false;
@@ -186,7 +194,8 @@ int procsrc_fd(void *arg, struct vfs_ctx *ctx, struct proc_key key, int fd,
 			sizeof(out->text)) >= 0)
 		return 0;
 	if (!err) {
-		snprintf(out->text, sizeof(out->text), "/ (deleted)");
+		if (!text_of_tty(&out->st, out))
+			snprintf(out->text, sizeof(out->text), "/ (deleted)");
 		return 0;
 	}
 	if (err != -ENOENT)
@@ -248,8 +257,8 @@ static void map_resolve(struct maps_walk *w, const struct proctext_map *m)
 		return;
 	w->shown_ino = ref.inode->ino;
 	w->shown_dev = ref.inode->sb->dev;
-	if (!ref.dentry || dentry_path(ref.dentry, w->ctx.root, w->path,
-				       sizeof(w->path)) < 0)
+	if (!ref.dentry ||
+	    dentry_path(ref.dentry, w->ctx.root, w->path, sizeof(w->path)) < 0)
 		snprintf(w->path, sizeof(w->path), "/ (deleted)");
 	vref_put(&ref);
 }

@@ -10,8 +10,14 @@
 
 struct procsrc {
 	struct sentry *s;
-	int proc; /* the host's /proc; owned */
+	int proc; /* the host's /proc; borrowed */
 };
+
+/* From the arg of a callback. */
+static inline struct procsrc *procsrc_of(void *arg)
+{
+	return ((struct sentry *)arg)->procsrc;
+}
 
 /* A process or thread, found. For the sandbox's init, of whom a guest learns
  * no more than that it is there, tg and t are NULL. */
@@ -31,7 +37,7 @@ void procsrc_path(const struct proctarget *t, const char *name, char *buf,
 int MUST_CHECK procsrc_read(struct procsrc *ps, const struct proctarget *t,
 			    const char *name, struct strbuf *out);
 
-/* proc_source's text, global, link, next_fd, fd. */
+/* proc_source's text, global, link, next_fd, fd: arg is the sentry. */
 int procsrc_text(void *arg, struct vfs_ctx *ctx, struct proc_key key,
 		 enum proc_file what, int fd, struct strbuf *out);
 int procsrc_global(void *arg, struct vfs_ctx *ctx, enum proc_global what,

@@ -24,7 +24,7 @@ static pid_t group_to_virtual(struct procsrc *ps, long host)
 	if (v || host <= 0)
 		return v;
 	strbuf_init(&b, STATUS_MAX);
-	list_for_each(p, &ps->s->tgroups) {
+	list_for_each (p, &ps->s->tgroups) {
 		struct tgroup *tg = list_entry(p, struct tgroup, list);
 		const struct proctarget t = {tg, NULL, tg->pid, 0, 0, 0};
 
@@ -83,10 +83,9 @@ static bool may_see(const struct vfs_ctx *ctx, const struct proctarget *t)
 typedef int (*text_fn)(struct procsrc *ps, struct vfs_ctx *ctx,
 		       const struct proctarget *t, int fd, struct strbuf *out);
 
-#define TEXT_FN(name)                                                      \
-	static int name(struct procsrc *ps UNUSED,                         \
-			struct vfs_ctx *ctx UNUSED,                        \
-			const struct proctarget *t UNUSED, int fd UNUSED,  \
+#define TEXT_FN(name)                                                          \
+	static int name(struct procsrc *ps UNUSED, struct vfs_ctx *ctx UNUSED, \
+			const struct proctarget *t UNUSED, int fd UNUSED,      \
 			struct strbuf *out UNUSED)
 
 /* Reads the host's file into a new buffer; the caller finishes it. */
@@ -114,8 +113,8 @@ TEXT_FN(text_stat)
 		fill_ids(ps, t, &status, &ids);
 		if (tpgid > 0)
 			ids.tpgid = group_to_virtual(ps, tpgid);
-		err = proctext_stat(stat.data, stat.len, &ids,
-				    !may_see(ctx, t), out);
+		err = proctext_stat(stat.data, stat.len, &ids, !may_see(ctx, t),
+				    out);
 	}
 	strbuf_fini(&stat);
 	strbuf_fini(&status);
@@ -229,7 +228,7 @@ TEXT_FN(text_children)
 	if (!t->tg || t->t->tid != t->tg->pid)
 		return 0;
 	strbuf_init(&b, STATUS_MAX);
-	list_for_each(p, &ps->s->tgroups) {
+	list_for_each (p, &ps->s->tgroups) {
 		struct tgroup *tg = list_entry(p, struct tgroup, list);
 		const struct proctarget c = {tg, NULL, tg->pid, 0, 0, 0};
 
@@ -285,14 +284,13 @@ static pid_t fdinfo_pid(void *arg, pid_t host)
 
 TEXT_FN(text_fdinfo)
 {
-	struct proctext_fdinfo info = {
-		.to_virtual = fdinfo_pid, .arg = ps->s};
+	struct proctext_fdinfo info = {.to_virtual = fdinfo_pid, .arg = ps->s};
 	AUTO_FREE struct proc_fd *f = xcalloc(1, sizeof(*f));
 	const struct proc_key key = {t->vpid, t->tid ? t->vtid : 0};
 	struct strbuf b;
 	char name[32];
 	struct statx stx;
-	int err = procsrc_fd(ps, ctx, key, fd, f);
+	int err = procsrc_fd(ps->s, ctx, key, fd, f);
 
 	if (err)
 		return err == -EBADF ? -ENOENT : err;
@@ -349,7 +347,7 @@ static const struct {
 int procsrc_text(void *arg, struct vfs_ctx *ctx, struct proc_key key,
 		 enum proc_file what, int fd, struct strbuf *out)
 {
-	struct procsrc *ps = arg;
+	struct procsrc *ps = procsrc_of(arg);
 	struct proctarget t;
 	int err = procsrc_target(ps, key, &t);
 
@@ -368,7 +366,7 @@ static int global_loadavg(struct procsrc *ps, struct strbuf *out)
 	pid_t last = procsrc_init_pid(ps);
 	int err;
 
-	list_for_each(p, &ps->s->tgroups) {
+	list_for_each (p, &ps->s->tgroups) {
 		pid_t v = tgroup_vpid(list_entry(p, struct tgroup, list));
 
 		last = v > last ? v : last;
@@ -398,8 +396,8 @@ static int global_net(struct procsrc *ps, const char *name, struct strbuf *out)
 	if (!err && ps->s->bare) {
 		const char *nl = b.len ? memchr(b.data, '\n', b.len) : NULL;
 
-		if (nl && strcmp(name, "if_inet6") && strcmp(name, "fib_trie") &&
-		    strcmp(name, "ipv6_route"))
+		if (nl && strcmp(name, "if_inet6") &&
+		    strcmp(name, "fib_trie") && strcmp(name, "ipv6_route"))
 			strbuf_add(out, b.data, (size_t)(nl + 1 - b.data));
 	} else if (!err && !strcmp(name, "unix")) {
 		proctext_net_unix(b.data, b.len, out);
@@ -410,9 +408,11 @@ static int global_net(struct procsrc *ps, const char *name, struct strbuf *out)
 	return err;
 }
 
-int procsrc_global(void *arg, struct vfs_ctx *ctx UNUSED,
-		   enum proc_global what, const char *name, struct strbuf *out)
+int procsrc_global(void *arg, struct vfs_ctx *ctx UNUSED, enum proc_global what,
+		   const char *name, struct strbuf *out)
 {
-	return what == PROC_LOADAVG ? global_loadavg(arg, out)
-				    : global_net(arg, name, out);
+	struct procsrc *ps = procsrc_of(arg);
+
+	return what == PROC_LOADAVG ? global_loadavg(ps, out)
+				    : global_net(ps, name, out);
 }

@@ -46,6 +46,7 @@ struct sentry {
 	void *inotify;	       /* syscalls/inotify.c; under lock */
 	void *trace;	       /* trace.c */
 	void *workers;	       /* workers.c */
+	void *procsrc;	       /* procsrc.c; under lock */
 	int exit_status;
 	uint64_t start_ns;
 };
