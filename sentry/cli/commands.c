@@ -1,0 +1,155 @@
+/*
+ * commands.c - the table of commands, their help, and the choice of one.
+ */
+#include <stdio.h>
+
+#include "cli.h"
+#include "../run.h"
+#include "version.h"
+
+static int cli_help(int argc, char **argv)
+{
+	return cli_print_help(argc > 1 ? argv[1] : NULL);
+}
+
+static int cli_version(int argc UNUSED, char **argv UNUSED)
+{
+	puts("cloche " CLOCHE_VERSION);
+	return 0;
+}
+
+const struct cli_command cli_commands[] = {
+	{"run", cli_run, "run [options] [--] CMD [ARG...]",
+	 "run one command in a sandbox", cli_run_options,
+	 "The status is the command's; 128+N if signal N killed it; 124 at the "
+	 "time limit; 125\nif cloche itself failed; 126 if CMD cannot be "
+	 "executed; 127 if it was not found.\n"},
+	{"audit", cli_audit, "audit show|summary|verify [options] FILE",
+	 "read, count and check an audit stream", cli_audit_options,
+	 "FILE may be -, for standard input. verify finds any damage and, with "
+	 "--head, any\nchange; its status is 1 then.\n"},
+	{"policy", cli_policy,
+	 "policy show [options] | policy check [options] read|write|exec PATH",
+	 "what a program is shown, and why", NULL,
+	 "The options are those of run (--profile, --ro, --rw, --hide ...). "
+	 "check exits 0 if\nallowed, 1 if refused.\n"},
+	{"doctor", cli_doctor, "doctor [--json]",
+	 "what this machine allows, and which walls will stand",
+	 cli_doctor_options, NULL},
+	{"help", cli_help, "help [COMMAND]", "this text, or a command's", NULL,
+	 NULL},
+	{"version", cli_version, "version", "print the version", NULL, NULL},
+	{NULL, NULL, NULL, NULL, NULL, NULL},
+};
+
+static const char *command_at(const void *list, size_t i)
+{
+	return ((const struct cli_command *)list)[i].name;
+}
+
+static const struct cli_command *command_find(const char *name)
+{
+	for (const struct cli_command *c = cli_commands; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+static int command_unknown(const char *name)
+{
+	const char *near = opt_nearest(name, command_at, cli_commands);
+	struct strbuf b;
+
+	strbuf_init(&b, 0);
+	strbuf_visible(&b, name, strlen(name));
+	if (near)
+		log_info("unknown command %s; did you mean \"cloche %s\"?",
+			 b.data, near);
+	else
+		log_info("unknown command %s; \"cloche help\" lists them, and "
+			 "a program is run by \"cloche run -- %s\"", b.data,
+			 b.data);
+	strbuf_fini(&b);
+	return CLI_FAILED;
+}
+
+int cli_print_help(const char *name)
+{
+	const struct cli_command *c = name ? command_find(name) : NULL;
+	struct strbuf b;
+
+	if (name && !c)
+		return command_unknown(name);
+	if (c) {
+		printf("usage: cloche %s\n\n%s\n", c->usage, c->summary);
+		strbuf_init(&b, 0);
+		if (c->options)
+			opt_help(c->options, &b);
+		if (b.len)
+			printf("\n%s", b.data);
+		if (c->more)
+			printf("\n%s", c->more);
+		strbuf_fini(&b);
+		return 0;
+	}
+	puts("usage: cloche COMMAND ...\n\n"
+	     "Runs programs that you do not trust: they see a whole Linux, "
+	     "write into memory\nonly, and every decision is recorded.\n");
+	for (c = cli_commands; c->name; c++)
+		printf("  %-10s %s\n", c->name, c->summary);
+	puts("\n\"cloche help COMMAND\" says more; cloche(1) says all.");
+	return 0;
+}
+
+int cli_options(const char *command, const struct opt *table, void *target,
+		int argc, char **argv)
+{
+	struct strbuf err;
+	int got;
+
+	strbuf_init(&err, 0);
+	got = opt_parse(table, target, argc, argv, &err);
+	if (got == OPT_HELP)
+		cli_print_help(command);
+	else if (got < 0)
+		log_info("%s: %s", command, err.data ? err.data : "bad option");
+	strbuf_fini(&err);
+	return got;
+}
+
+int cli_main(int argc, char **argv)
+{
+	const struct cli_command *c;
+
+	if (argc < 2) {
+		cli_print_help(NULL);
+		return CLI_FAILED;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+		return cli_version(0, NULL);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return cli_print_help(NULL);
+	c = command_find(argv[1]);
+	if (!c)
+		return command_unknown(argv[1]);
+	return c->run(argc - 1, argv + 1);
+}
+
+int cli_run(int argc, char **argv)
+{
+	struct config cfg;
+	int rest, status = cli_config(&cfg, "run", argc, argv, &rest);
+
+	if (status == OPT_HELP)
+		return 0;
+	if (status)
+		return CLI_FAILED;
+	if (rest >= argc) {
+		log_info("run: no command given: cloche run [options] [--] CMD");
+		cli_config_fini(&cfg);
+		return CLI_FAILED;
+	}
+	status = sentry_run(&cfg);
+	cli_config_fini(&cfg);
+	return status;
+}

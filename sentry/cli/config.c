@@ -1,0 +1,517 @@
+/*
+ * config.c - the options of `cloche run`, and the struct config they make.
+ *
+ * One table row per option. What is not in this version has an OPT_MISSING
+ * row, so that it is refused by name and never silently ignored. Nothing is
+ * read from the work directory: the guest's author may have written it.
+ */
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "cli.h"
+
+extern char **environ;
+
+/* The target of the table: the config and what it is made from. */
+struct run_options {
+	struct config cfg; /* first: offsets of rows are those of the config */
+	char **env;	   /* -e, as given */
+	size_t nenv;
+	char *host_workdir; /* --workdir, as given */
+};
+
+/* ---- paths ----------------------------------------------------------- */
+
+static char *absolute(const char *path)
+{
+	AUTO_FREE char *cwd = NULL;
+	const char *home = getenv("HOME");
+
+	if (*path == '/')
+		return xstrdup(path);
+	if (path[0] == '~' && (!path[1] || path[1] == '/') && home)
+		return xasprintf("%s%s", home, path + 1);
+	cwd = getcwd(NULL, 0);
+	return xasprintf("%s/%s", cwd ? cwd : "", path);
+}
+
+static struct file_rule *add_rule(struct config *cfg, enum file_access access,
+				  const char *option, const char *value)
+{
+	struct file_rule *r;
+
+	cfg->files = realloc(cfg->files, (cfg->nfiles + 1) * sizeof(*r));
+	BUG_ON(!cfg->files);
+	r = &cfg->files[cfg->nfiles++];
+	memset(r, 0, sizeof(*r));
+	r->access = access;
+	r->origin = xasprintf("--%s %s", option, value);
+	return r;
+}
+
+/* PATH or PATH:GUEST; a path that exists with its colon is taken whole. */
+static int add_host(void *target, const char *value, enum file_access access,
+		    struct strbuf *err)
+{
+	const char *option = access == FILE_RW ? "rw" : "ro";
+	AUTO_FREE char *whole = absolute(value);
+	char *real = realpath(whole, NULL), *guest = NULL;
+	struct file_rule *r;
+
+	if (!real) {
+		char *colon = strrchr(whole, ':');
+
+		if (colon) {
+			*colon = '\0';
+			guest = colon + 1;
+			real = realpath(whole, NULL);
+		}
+		if (real && guest && *guest != '/') {
+			strbuf_printf(err, "--%s %s: the place inside must be "
+				      "an absolute path", option, value);
+			free(real);
+			return -EINVAL;
+		}
+	}
+	if (!real) {
+		strbuf_printf(err, "--%s ", option);
+		strbuf_visible(err, value, strlen(value));
+		strbuf_printf(err, ": %s", strerror(errno));
+		return -EINVAL;
+	}
+	r = add_rule(target, access, option, value);
+	r->path = real;
+	r->guest = xstrdup(guest ? guest : real);
+	return 0;
+}
+
+static int opt_ro(void *t, const char *value, struct strbuf *err)
+{
+	return add_host(t, value, FILE_RO, err);
+}
+
+static int opt_rw(void *t, const char *value, struct strbuf *err)
+{
+	return add_host(t, value, FILE_RW, err);
+}
+
+static int opt_tmpfs(void *t, const char *value, struct strbuf *err)
+{
+	AUTO_FREE char *path = absolute(value);
+	char *real = realpath(path, NULL);
+	struct file_rule *r;
+
+	if (strcmp(path, "/") == 0) {
+		strbuf_puts(err, "--tmpfs /: an empty root has no programs");
+		free(real);
+		return -EINVAL;
+	}
+	r = add_rule(t, FILE_TMPFS, "tmpfs", value);
+	r->path = real ? real : xstrdup(path);
+	r->guest = xstrdup(r->path);
+	return 0;
+}
+
+/* The current directory as a pattern that means just that. */
+static char *quoted_cwd(void)
+{
+	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	char *out = xmalloc(cwd ? 2 * strlen(cwd) + 1 : 1), *q = out;
+
+	for (const char *p = cwd; p && *p; p++) {
+		if (strchr("*?[\\", *p))
+			*q++ = '\\';
+		*q++ = *p;
+	}
+	*q = '\0';
+	return out;
+}
+
+static int opt_hide(void *t, const char *value, struct strbuf *err)
+{
+	bool special = strpbrk(value, "*?[\\") != NULL;
+	struct file_rule *r;
+
+	if (!*value) {
+		strbuf_puts(err, "--hide: an empty pattern hides nothing");
+		return -EINVAL;
+	}
+	r = add_rule(t, FILE_HIDE, "hide", value);
+	if (*value == '/' || *value == '~') {
+		r->path = absolute(value);
+	} else if (!strchr(value, '/')) {
+		r->path = xasprintf("/**/%s", value); /* a name anywhere */
+	} else if (strncmp(value, "**/", 3) == 0) {
+		r->path = xasprintf("/%s", value);
+	} else {
+		AUTO_FREE char *cwd = quoted_cwd();
+
+		value += strncmp(value, "./", 2) == 0 ? 2 : 0;
+		r->path = xasprintf("%s/%s", cwd, value);
+	}
+	if (!special) {
+		/* the walker asks about resolved paths */
+		char *real = realpath(r->path, NULL);
+
+		if (real && !strpbrk(real, "*?[\\")) {
+			free(r->path);
+			r->path = real;
+		} else {
+			free(real);
+		}
+	}
+	r->guest = xstrdup(r->path);
+	return 0;
+}
+
+static int opt_root(void *t, const char *value, struct strbuf *err)
+{
+	struct config *cfg = t;
+	AUTO_FREE char *path = absolute(value);
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		strbuf_printf(err, "--root %s: not a directory", value);
+		return -EINVAL;
+	}
+	free(cfg->root);
+	cfg->root = realpath(path, NULL);
+	return 0;
+}
+
+/* ---- words ----------------------------------------------------------- */
+
+static int one_of(const char *option, const char *value,
+		  const char *const *words, struct strbuf *err)
+{
+	for (size_t i = 0; words[i]; i++)
+		if (strcmp(words[i], value) == 0)
+			return (int)i;
+	strbuf_printf(err, "--%s: \"", option);
+	strbuf_visible(err, value, strlen(value));
+	strbuf_puts(err, "\" is none of");
+	for (size_t i = 0; words[i]; i++)
+		strbuf_printf(err, " %s", words[i]);
+	return -EINVAL;
+}
+
+static int opt_profile(void *t, const char *value, struct strbuf *err)
+{
+	static const char *const words[] = {"agent", "home", "strict",
+					    "observe", NULL};
+	int i = one_of("profile", value, words, err);
+
+	if (i < 0)
+		return i;
+	((struct config *)t)->profile = words[i];
+	return 0;
+}
+
+static int opt_audit_level(void *t, const char *value, struct strbuf *err)
+{
+	static const char *const words[] = {"decisions", "all", NULL};
+	int i = one_of("audit-level", value, words, err);
+
+	if (i < 0)
+		return i;
+	((struct config *)t)->audit_all = i == 1;
+	return 0;
+}
+
+static int opt_apply(void *t, const char *value, struct strbuf *err)
+{
+	static const char *const words[] = {"none", "ask", NULL};
+	int i = one_of("apply", value, words, err);
+
+	if (i < 0)
+		return i;
+	((struct config *)t)->apply = i == 1 ? APPLY_ASK : APPLY_NONE;
+	return 0;
+}
+
+static int opt_user(void *t, const char *value, struct strbuf *err)
+{
+	if (strcmp(value, "root") != 0 && strcmp(value, "0") != 0) {
+		strbuf_puts(err, "--user: only root can be asked for; without "
+			    "the option it is your own user");
+		return -EINVAL;
+	}
+	((struct config *)t)->virtual_root = true;
+	return 0;
+}
+
+static int opt_env(void *t, const char *value, struct strbuf *err)
+{
+	struct run_options *o = t;
+
+	if (!*value || *value == '=') {
+		strbuf_puts(err, "-e: VAR or VAR=VALUE was expected");
+		return -EINVAL;
+	}
+	o->env = realloc(o->env, (o->nenv + 1) * sizeof(*o->env));
+	BUG_ON(!o->env);
+	o->env[o->nenv++] = (char *)value;
+	return 0;
+}
+
+static int opt_audit_sink(void *t, const char *value, struct strbuf *err)
+{
+	if (!*value) {
+		strbuf_puts(err, "--audit: FILE, fd:N, unix:PATH or - was "
+			    "expected");
+		return -EINVAL;
+	}
+	((struct config *)t)->audit = (char *)value;
+	return 0;
+}
+
+#define AT(field) offsetof(struct run_options, field)
+
+const struct opt cli_run_options[] = {
+	{"ro", 0, "PATH[:GUEST]", OPT_CALL, 0, opt_ro,
+	 "show a path, read-only"},
+	{"rw", 0, "PATH[:GUEST]", OPT_CALL, 0, opt_rw,
+	 "show a path; changes there go to the host at once"},
+	{"hide", 0, "GLOB", OPT_CALL, 0, opt_hide, "a path that does not exist "
+	 "inside; a bare name hides it everywhere"},
+	{"tmpfs", 0, "PATH", OPT_CALL, 0, opt_tmpfs,
+	 "an empty directory in memory"},
+	{"root", 0, "DIR", OPT_CALL, 0, opt_root,
+	 "take the tree from DIR instead of the host's /"},
+	{"workdir", 'w', "PATH", OPT_STRING, AT(host_workdir), NULL,
+	 "the work directory (default: where you are)"},
+	{"profile", 0, "NAME", OPT_CALL, 0, opt_profile,
+	 "agent (default), home, strict or observe"},
+	{"env", 'e', "VAR[=VALUE]", OPT_CALL, 0, opt_env,
+	 "pass a variable; the environment is cleaned otherwise"},
+	{"user", 'u', "root", OPT_CALL, 0, opt_user, "a virtual root"},
+	{"memory", 'm', "SIZE", OPT_SIZE, AT(cfg.limits.memory), NULL,
+	 "limit of memory, like 2G"},
+	{"cpus", 0, "NUMBER", OPT_DECIMAL, AT(cfg.limits.cpus), NULL,
+	 "limit of processors, like 1.5"},
+	{"pids", 0, "COUNT", OPT_COUNT, AT(cfg.limits.pids), NULL,
+	 "limit of processes and threads"},
+	{"disk", 0, "SIZE", OPT_SIZE, AT(cfg.limits.disk), NULL,
+	 "limit of what is written, like 1G"},
+	{"timeout", 0, "TIME", OPT_DURATION, AT(cfg.limits.timeout_ms), NULL,
+	 "end the run after a time, like 10m (status 124)"},
+	{"cpu-time", 0, "TIME", OPT_DURATION, AT(cfg.limits.cpu_time_ms), NULL,
+	 "end the run after that much computing"},
+	{"max-output", 0, "SIZE", OPT_SIZE, AT(cfg.limits.output), NULL,
+	 "limit of what is printed, like 20k"},
+	{"audit", 0, "WHERE", OPT_CALL, 0, opt_audit_sink,
+	 "write the audit stream to FILE, fd:N, unix:PATH or -"},
+	{"audit-level", 0, "LEVEL", OPT_CALL, 0, opt_audit_level,
+	 "decisions (default) or all"},
+	{"audit-head", 0, "fd:N", OPT_FD, AT(cfg.audit_head_fd), NULL,
+	 "give out the stream's final hash"},
+	{"quiet", 'q', NULL, OPT_FLAG, AT(cfg.quiet), NULL,
+	 "do not list what was refused"},
+	{"diff", 0, NULL, OPT_FLAG, AT(cfg.diff), NULL,
+	 "list what changed, afterwards"},
+	{"json", 0, NULL, OPT_FLAG, AT(cfg.json), NULL,
+	 "with --diff: as JSON"},
+	{"apply", 0, "ask", OPT_CALL, 0, opt_apply,
+	 "offer to bring the changes to the host, afterwards"},
+	{"insecure-no-userns", 0, NULL, OPT_FLAG, AT(cfg.insecure_no_userns),
+	 NULL, "run without user namespaces: a weaker wall"},
+	{"name", 0, "NAME", OPT_MISSING, 0, NULL, "kept sandboxes"},
+	{"keep", 0, NULL, OPT_MISSING, 0, NULL, "kept sandboxes"},
+	{"policy", 0, "FILE", OPT_MISSING, 0, NULL,
+	 "policy files; use --ro, --rw, --hide and --profile"},
+	{"net-allow", 0, "HOST", OPT_MISSING, 0, NULL,
+	 "the network gateway; there is a private loopback"},
+	{"http-allow", 0, "RULE", OPT_MISSING, 0, NULL, "the network gateway"},
+	{"publish", 'p', "PORTS", OPT_MISSING, 0, NULL, "the network gateway"},
+	{"secret", 0, "NAME=FROM", OPT_MISSING, 0, NULL, "secrets"},
+	{"inject", 0, "RULE", OPT_MISSING, 0, NULL, "secrets"},
+	{"stacks", 0, NULL, OPT_MISSING, 0, NULL,
+	 "call stacks in the audit stream"},
+	{NULL, 0, NULL, OPT_FLAG, 0, NULL, NULL},
+};
+
+/* ---- identity and environment ---------------------------------------- */
+
+static void config_identity(struct config *cfg)
+{
+	struct passwd *pw = getpwuid(getuid());
+	const char *home = getenv("HOME");
+	int n = getgroups(0, NULL);
+
+	cfg->uid = getuid();
+	cfg->gid = getgid();
+	cfg->groups = xcalloc(n > 0 ? (size_t)n : 1, sizeof(gid_t));
+	n = n > 0 ? getgroups(n, cfg->groups) : 0;
+	cfg->ngroups = n > 0 ? (size_t)n : 0;
+	if (!home || *home != '/')
+		home = pw && pw->pw_dir && *pw->pw_dir == '/' ? pw->pw_dir : "/";
+	cfg->home = xstrdup(home);
+	cfg->username = pw ? xstrdup(pw->pw_name) :
+			     xasprintf("%u", (unsigned)cfg->uid);
+	if (cfg->uid == 0)
+		cfg->virtual_root = true;
+	if (cfg->virtual_root && cfg->uid != 0) {
+		cfg->uid = 0;
+		cfg->gid = 0;
+		cfg->ngroups = 0;
+		free(cfg->username);
+		cfg->username = xstrdup("root");
+	}
+}
+
+static void env_put(struct config *cfg, size_t *n, char *entry)
+{
+	size_t len = strcspn(entry, "=");
+
+	for (size_t i = 0; i < *n; i++)
+		if (strncmp(cfg->envp[i], entry, len) == 0 &&
+		    cfg->envp[i][len] == '=') {
+			free(cfg->envp[i]);
+			cfg->envp[i] = entry;
+			return;
+		}
+	cfg->envp = realloc(cfg->envp, (*n + 2) * sizeof(*cfg->envp));
+	BUG_ON(!cfg->envp);
+	cfg->envp[(*n)++] = entry;
+	cfg->envp[*n] = NULL;
+}
+
+static bool env_kept(const char *entry)
+{
+	static const char *const names[] = {
+		"PATH", "HOME", "USER", "LOGNAME", "LANG", "TERM", "TZ",
+		"SHELL", "TMPDIR",
+	};
+	size_t len = strcspn(entry, "=");
+
+	if (strncmp(entry, "LC_", 3) == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strlen(names[i]) == len &&
+		    strncmp(names[i], entry, len) == 0)
+			return true;
+	return false;
+}
+
+static void config_env(struct run_options *o)
+{
+	struct config *cfg = &o->cfg;
+	size_t n = 0;
+
+	env_put(cfg, &n, xstrdup("PATH=/usr/local/sbin:/usr/local/bin:"
+				 "/usr/sbin:/usr/bin:/sbin:/bin"));
+	env_put(cfg, &n, xasprintf("HOME=%s", cfg->home));
+	for (char **e = environ; e && *e; e++)
+		if (env_kept(*e) && strchr(*e, '='))
+			env_put(cfg, &n, xstrdup(*e));
+	env_put(cfg, &n, xasprintf("USER=%s", cfg->username));
+	env_put(cfg, &n, xasprintf("LOGNAME=%s", cfg->username));
+	for (size_t i = 0; i < o->nenv; i++) {
+		const char *e = o->env[i], *value;
+
+		if (strchr(e, '=')) {
+			env_put(cfg, &n, xstrdup(e));
+			continue;
+		}
+		value = getenv(e);
+		if (value)
+			env_put(cfg, &n, xasprintf("%s=%s", e, value));
+		else
+			log_warn("-e %s: not set here, so not inside", e);
+	}
+}
+
+static int config_workdir(struct run_options *o)
+{
+	struct config *cfg = &o->cfg;
+	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	AUTO_FREE char *path = NULL;
+	struct stat st;
+
+	if (cfg->root) {
+		/* a tree of its own: nothing of the host's is mounted */
+		if (o->host_workdir && *o->host_workdir != '/') {
+			log_info("--workdir %s: with --root it must be an "
+				 "absolute path inside", o->host_workdir);
+			return -EINVAL;
+		}
+		cfg->workdir = xstrdup(o->host_workdir ? o->host_workdir : "/");
+		return 0;
+	}
+	if (!o->host_workdir && !cwd) {
+		log_info("the current directory is gone (%s): go to another, "
+			 "or give --workdir", strerror(errno));
+		return -EINVAL;
+	}
+	path = absolute(o->host_workdir ? o->host_workdir : cwd);
+	cfg->project = realpath(path, NULL);
+	if (!cfg->project || stat(cfg->project, &st) < 0) {
+		log_info("work directory %s: %s", path, strerror(errno));
+		return -EINVAL;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		log_info("work directory %s: not a directory", path);
+		return -EINVAL;
+	}
+	cfg->workdir = xstrdup(cfg->project);
+	return 0;
+}
+
+int cli_config(struct config *cfg, const char *command, int argc, char **argv,
+	       int *rest)
+{
+	struct run_options o = {0};
+	int first, got;
+
+	o.cfg.audit_head_fd = -1;
+	o.cfg.profile = "agent";
+	first = cli_options(command, cli_run_options, &o, argc, argv);
+	if (first < 0)
+		goto fail;
+	*rest = first;
+	if (o.cfg.json && !o.cfg.diff) {
+		log_info("run: --json goes with --diff");
+		first = -EINVAL;
+		goto fail;
+	}
+	o.cfg.argv = argv + first;
+	config_identity(&o.cfg);
+	got = config_workdir(&o);
+	if (got) {
+		first = got;
+		goto fail;
+	}
+	config_env(&o);
+	free(o.env);
+	o.cfg.after = cli_after;
+	*cfg = o.cfg;
+	return 0;
+fail:
+	free(o.env);
+	cli_config_fini(&o.cfg);
+	return first;
+}
+
+void cli_config_fini(struct config *cfg)
+{
+	for (size_t i = 0; i < cfg->nfiles; i++) {
+		free(cfg->files[i].path);
+		free(cfg->files[i].guest);
+		free(cfg->files[i].origin);
+	}
+	free(cfg->files);
+	for (char **e = cfg->envp; e && *e; e++)
+		free(*e);
+	free(cfg->envp);
+	free(cfg->workdir);
+	free(cfg->project);
+	free(cfg->root);
+	free(cfg->groups);
+	free(cfg->home);
+	free(cfg->username);
+	memset(cfg, 0, sizeof(*cfg));
+}
