@@ -1,0 +1,25 @@
+/*
+ * filter_args.h - more views of the argument rules than table.h offers.
+ *
+ * All are pure functions of the rule table in filter_args.c.
+ */
+#ifndef CLOCHE_FILTER_ARGS_H
+#define CLOCHE_FILTER_ARGS_H
+
+#include "../sentry/base/base.h"
+
+/*
+ * As filter_args_allow, after the truncation that the kernel does to int
+ * arguments. True for a notified call means: only garbage in a high half
+ * kept it from running natively, and registers alone decided that.
+ */
+bool filter_args_truncated(int nr, const uint64_t args[6], bool bare);
+
+/* Is there any rule for this call in this column? */
+bool filter_args_known(int nr, bool bare);
+
+/* For tests: fills nr and the arguments that satisfy rule i (others are left
+ * alone); returns the number of rules. */
+size_t filter_args_sample(size_t i, int *nr, uint64_t args[6]);
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * rlimit.c - resource limits that are virtual, and those of other processes.
+ *
+ * CORE is really 1/1 (0 would not stop a piped core handler) and kept as a
+ * number. NOFILE is kept as a number and its soft half is real as well, so
+ * that EMFILE is native; the real hard half stays, since the stub needs room
+ * above it at exec. The sentry may be more privileged than a guest: raising a
+ * hard limit is decided here, by the virtual capabilities (law 8).
+ */
+#include <linux/capability.h>
+#include <sys/resource.h>
+
+#include "help.h"
+
+#define NR_OPEN_MAX 1048576 /* fs.nr_open's usual value */
+
+struct limits_op {
+	struct tgroup *tg;
+	unsigned resource;
+	bool set;
+	struct rlimit new, old;
+};
+
+static struct tgroup *limits_target(struct call *c, pid_t vpid)
+{
+	if (vpid == 0 || vpid == tgroup_vpid(c->task->tg))
+		return c->task->tg;
+	return tgroup_find_virtual(c->s, vpid);
+}
+
+/* kernel/sys.c check_prlimit_permission */
+static bool limits_permitted(const struct call *c, const struct tgroup *tg)
+{
+	const struct taskcred *a = c->task->cred, *b;
+
+	if (tg == c->task->tg || help_capable(c, CAP_SYS_RESOURCE))
+		return true;
+	if (tg->pid == c->s->init || list_empty(&tg->tasks))
+		return false;
+	b = list_entry(tg->tasks.next, struct task, list)->cred;
+	return a->ruid == b->euid && a->ruid == b->suid &&
+	       a->ruid == b->ruid && a->rgid == b->egid &&
+	       a->rgid == b->sgid && a->rgid == b->rgid;
+}
+
+static int limits_check(const struct call *c, const struct limits_op *op)
+{
+	if (op->new.rlim_cur > op->new.rlim_max)
+		return -EINVAL;
+	if (op->resource == RLIMIT_NOFILE && op->new.rlim_max > NR_OPEN_MAX)
+		return -EPERM;
+	if (op->new.rlim_max > op->old.rlim_max &&
+	    !help_capable(c, CAP_SYS_RESOURCE))
+		return -EPERM;
+	return 0;
+}
+
+static int nofile_apply(const struct limits_op *op)
+{
+	struct rlimit real;
+
+	if (prlimit(op->tg->pid, RLIMIT_NOFILE, NULL, &real) < 0)
+		return -errno;
+	real.rlim_cur = op->new.rlim_cur < real.rlim_max ? op->new.rlim_cur :
+							   real.rlim_max;
+	return prlimit(op->tg->pid, RLIMIT_NOFILE, &real, NULL) < 0 ? -errno :
+								      0;
+}
+
+static struct rlimit *limits_virtual(struct limits_op *op)
+{
+	if (op->resource == RLIMIT_NOFILE)
+		return &op->tg->nofile;
+	if (op->resource == RLIMIT_CORE)
+		return &op->tg->core;
+	return NULL;
+}
+
+static int limits_set_virtual(struct limits_op *op, struct rlimit *at)
+{
+	int err = op->resource == RLIMIT_NOFILE ? nofile_apply(op) : 0;
+
+	if (!err)
+		*at = op->new;
+	return err;
+}
+
+static int limits_run(struct call *c, struct limits_op *op)
+{
+	struct rlimit *at;
+	int err;
+
+	if (op->resource >= RLIM_NLIMITS)
+		return -EINVAL;
+	if (!op->tg)
+		return -ESRCH;
+	if (!limits_permitted(c, op->tg))
+		return -EPERM;
+	at = limits_virtual(op);
+	if (at)
+		op->old = *at;
+	else if (prlimit(op->tg->pid, (int)op->resource, NULL, &op->old) < 0)
+		return -errno;
+	if (!op->set)
+		return 0;
+	err = limits_check(c, op);
+	if (err)
+		return err;
+	if (at)
+		return limits_set_virtual(op, at);
+	return prlimit(op->tg->pid, (int)op->resource, &op->new, NULL) < 0 ?
+		       -errno :
+		       0;
+}
+
+int64_t h_prlimit64(struct call *c)
+{
+	struct limits_op op = { .resource = (unsigned)c->args[1],
+				.set = c->args[2] != 0 };
+	const void *new;
+	int err;
+
+	/* registers alone decide: the caller itself, a limit that is real */
+	if (c->s->bare && arg_int(c, 0) == 0 &&
+	    op.resource != RLIMIT_NOFILE && op.resource != RLIMIT_CORE &&
+	    op.resource != RLIMIT_NPROC)
+		return CALL_CONTINUE;
+	if (op.set) {
+		err = help_struct(c, 2, sizeof(op.new), &new);
+		if (err)
+			return err;
+		memcpy(&op.new, new, sizeof(op.new));
+	}
+	op.tg = limits_target(c, arg_int(c, 0));
+	err = limits_run(c, &op);
+	if (err || !c->args[3])
+		return err;
+	return help_out(c, c->args[3], &op.old, sizeof(op.old));
+}
+
+int64_t h_setrlimit(struct call *c)
+{
+	struct limits_op op = { .resource = (unsigned)c->args[0],
+				.set = true,
+				.tg = c->task->tg };
+	int err = call_read(c, c->args[1], &op.new, sizeof(op.new));
+
+	return err ? err : limits_run(c, &op);
+}
+
+int64_t h_getrlimit(struct call *c)
+{
+	struct limits_op op = { .resource = (unsigned)c->args[0],
+				.tg = c->task->tg };
+	int err = limits_run(c, &op);
+
+	return err ? err : help_out(c, c->args[1], &op.old, sizeof(op.old));
+}

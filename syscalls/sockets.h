@@ -1,0 +1,61 @@
+/*
+ * sockets.h - what sockets.c, sockaddr.c, sockopt.c and sendmsg.c share.
+ *
+ * The sentry acts on its own copy of the guest's socket with its own copy of
+ * the address; nothing about addresses is ever left to the kernel to read
+ * again (law 2). The guests' network has a loopback and nothing else; the
+ * sentry connects guest sockets, which live in that network, wherever it
+ * itself is.
+ */
+#ifndef CLOCHE_SYSCALLS_SOCKETS_H
+#define CLOCHE_SYSCALLS_SOCKETS_H
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "help.h"
+#include "socknames.h"
+
+/* The guest's socket with the address it named. Lives in the call's arena. */
+struct sockop {
+	int fd; /* our copy; borrowed from the call */
+	int domain, type;
+	bool nonblock;
+	struct sockaddr_storage addr; /* as given */
+	socklen_t len;
+	/* Where the kernel is to look: addr itself, or a name below dirfd */
+	struct sockaddr_un un;
+	socklen_t un_len;
+	int dirfd; /* owned; -1: none */
+};
+
+/* Copies descriptor (argument 0) and address (arguments i, i + 1). */
+int MUST_CHECK sockop_get(struct call *c, int i, struct sockop *op);
+/* Sets what the descriptor is: -EBADF, -ENOTSOCK. */
+int MUST_CHECK sockop_fd(struct call *c, gfd_t fd, struct sockop *op);
+
+/* Finds where a connect or a send to op->addr goes: sets un and dirfd for a
+ * Unix name; refuses (with a record) addresses outside the loopback. 0 or
+ * -errno. */
+int MUST_CHECK sockaddr_resolve(struct call *c, struct sockop *op);
+/* Abstract names of the bare column carry the sandbox's tag. */
+int MUST_CHECK sockaddr_abstract(struct call *c, struct sockop *op);
+bool sockaddr_is_path(const struct sockop *op);
+bool sockaddr_is_abstract(const struct sockop *op);
+/* The text after sun_path's bytes, NUL-terminated: path of the guest. */
+void sockaddr_path(const struct sockop *op, char path[109]);
+/* Takes the tag off, and finds the name that a guest gave. */
+void sockaddr_show(struct call *c, int fd, bool peer,
+		   struct sockaddr_storage *addr, socklen_t *len);
+/* 0, or -EACCES for a port below 1024 without the virtual capability. */
+int sockaddr_port_check(const struct call *c, const struct sockop *op);
+
+/* For workers: the thread's own cwd becomes dirfd. */
+int MUST_CHECK sockets_enter_dir(int dirfd);
+void sockets_leave_dir(void);
+
+/* SIGPIPE for the calling thread, as the kernel would have sent it. */
+void sockets_sigpipe(struct call *c);
+
+#endif
