@@ -133,6 +133,8 @@ int MUST_CHECK vfs_opath_standin(struct vfs *vfs, struct inode *inode,
 /* inode.c: the final mode of a new file of type in dir. */
 mode_t inode_new_mode(const struct vfs_ctx *ctx, const struct dentry *dir,
 		      mode_t mode);
+/* After a truncation: takes the set-id bits away, as file_remove_privs. */
+int MUST_CHECK inode_kill_setid(struct vfs_ctx *ctx, struct inode *i);
 void super_free_all(struct vfs *vfs);
 
 /* vfs.c: a directory inode with nothing in it. Counted. */

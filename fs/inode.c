@@ -176,6 +176,16 @@ static void attr_kill(const struct vfs_ctx *ctx, const struct inode *i,
 	a->mode = mode;
 }
 
+int inode_kill_setid(struct vfs_ctx *ctx, struct inode *i)
+{
+	struct vfs_attr a = {.valid = 0};
+
+	if (cred_capable(ctx->cred, CAP_FSETID) || !i->ops->setattr)
+		return 0;
+	attr_kill(ctx, i, &a);
+	return a.valid ? i->ops->setattr(ctx, i, &a) : 0;
+}
+
 static int attr_chown(const struct vfs_ctx *ctx, const struct inode *i,
 		      struct vfs_attr *a)
 {

@@ -77,6 +77,8 @@ static int open_inode(struct vfs_ctx *ctx, struct inode *inode,
 	if (created || !S_ISREG(inode->type))
 		flags &= ~O_TRUNC;
 	err = inode->ops->open(ctx, inode, dentry, flags, out);
+	if (!err && (flags & O_TRUNC) && out->kind != VFS_OPEN_JOB)
+		err = inode_kill_setid(ctx, inode);
 	if (err)
 		return err;
 	out->created = created;
@@ -312,10 +314,8 @@ int vfs_open_exec(struct vfs_ctx *ctx, const struct vref *ref, int *fd)
 	err = open_inode(ctx, ref->inode, ref->dentry, O_RDONLY, false, &o);
 	if (!err && o.kind != VFS_OPENED)
 		err = -EACCES;
-	if (!err) {
+	if (!err)
 		*fd = fd_take(&o.fd);
-		vfs_text_get(ref->inode);
-	}
 	vfs_opened_fini(&o);
 	return err;
 }

@@ -209,8 +209,9 @@ int MUST_CHECK vfs_reopen(struct vfs_ctx *ctx, const struct vref *ref,
 			  int flags, struct vfs_opened *out);
 
 /* Read-only descriptor for executing or mapping a program: checks X_OK,
- * regular file, noexec mounts; -EACCES otherwise. Counts as "text busy"
- * while vfs_text_put has not been called: opening for writing is ETXTBSY. */
+ * regular file, noexec mounts; -EACCES otherwise. When the program runs the
+ * caller counts it by vfs_text_get: until vfs_text_put, opening the file for
+ * writing is ETXTBSY. */
 int MUST_CHECK vfs_open_exec(struct vfs_ctx *ctx, const struct vref *ref,
 			     int *fd);
 void vfs_text_get(struct inode *inode);

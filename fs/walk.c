@@ -60,8 +60,6 @@ static int child_slow(struct vfs_ctx *ctx, struct dentry *dir,
 	struct inode *found = NULL;
 	int err;
 
-	if (dir->deleted)
-		return -ENOENT;
 	if (!d)
 		d = dentry_new(dir, name, len);
 	*out = d;
@@ -82,10 +80,12 @@ int walk_child(struct vfs_ctx *ctx, struct dentry *dir, const char *name,
 {
 	struct dentry *d;
 
-	if (len > NAME_LEN_MAX)
-		return -ENAMETOOLONG;
 	if (!dir->inode->ops->lookup)
 		return -ENOTDIR;
+	if (dir->deleted)
+		return -ENOENT;
+	if (len > NAME_LEN_MAX)
+		return -ENAMETOOLONG;
 	d = dentry_find(dir, name, len);
 	if (d && !d->stale && !dir->inode->revalidate) {
 		*out = d;
