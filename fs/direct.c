@@ -1,0 +1,303 @@
+/*
+ * direct.c - mounts whose changes go to the host (--rw).
+ *
+ * The same nodes as the overlay's, with no upper layer: each operation is one
+ * host call on a directory descriptor and a single component, as the user who
+ * started the sandbox. Nothing is cached but the nodes' identity; dentries are
+ * revalidated, since the host's programs work in the same tree.
+ *
+ * LIMIT: no sockets, FIFOs, devices or O_TMPFILE in direct mounts.
+ * LIMIT: new files belong to the user on the host, whatever id the guest sees.
+ */
+#include "overlay_priv.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+
+static int direct_errno(int err)
+{
+	return err == EMFILE ? -ENFILE : -err;
+}
+
+static int direct_make(int fd, const char *name, mode_t mode,
+		       const char *target)
+{
+	int f;
+
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		if (mkdirat(fd, name, mode & 07777) < 0 ||
+		    fchmodat(fd, name, mode & 07777, 0) < 0)
+			return direct_errno(errno);
+		return 0;
+	case S_IFLNK:
+		return symlinkat(target, fd, name) < 0 ? direct_errno(errno) :
+							 0;
+	case S_IFREG:
+		f = openat(fd, name,
+			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			   0600);
+		if (f < 0)
+			return direct_errno(errno);
+		if (fchmod(f, mode & 07777) < 0)
+			log_host(errno, "fchmod");
+		close(f);
+		return 0;
+	}
+	return -EPERM;
+}
+
+static int direct_create(struct vfs_ctx *ctx, struct dentry *where,
+			 mode_t mode, dev_t dev, const char *target,
+			 struct inode **out)
+{
+	struct ov_node *dir = ov_parent_of(where);
+	struct stat st;
+	int fd = hostdir_fd(dir->lhost), ret;
+
+	(void)ctx;
+	(void)dev;
+	if (fd < 0)
+		return fd;
+	ret = direct_make(fd, where->name, mode, target);
+	if (!ret)
+		ret = hostfs_stat(dir->lhost, where->name, &st);
+	if (ret < 0)
+		return ret;
+	*out = ov_lower_node(dir, where->name, &st);
+	ov_index_add(dir, where->name, *out);
+	return 0;
+}
+
+static int direct_link(struct vfs_ctx *ctx, struct inode *inode,
+		       struct dentry *where)
+{
+	struct ov_node *n = ov_node(inode), *dir = ov_parent_of(where);
+	AUTO_CLOSE int fd = -1;
+	int from, to;
+
+	(void)ctx;
+	from = hostdir_fd(n->lhost);
+	if (from < 0)
+		return from;
+	fd = fcntl(from, F_DUPFD_CLOEXEC, 0);
+	to = hostdir_fd(dir->lhost);
+	if (fd < 0 || to < 0)
+		return to < 0 ? to : -ENFILE;
+	if (linkat(fd, n->lname, to, where->name, 0) < 0)
+		return direct_errno(errno);
+	ov_index_add(dir, where->name, inode);
+	return 0;
+}
+
+static int direct_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
+{
+	struct ov_node *parent = ov_parent_of(victim);
+	int fd = hostdir_fd(parent->lhost);
+
+	(void)ctx;
+	if (fd < 0)
+		return fd;
+	if (unlinkat(fd, victim->name, dir ? AT_REMOVEDIR : 0) < 0)
+		return direct_errno(errno);
+	ov_index_del(parent, victim->name);
+	if (dir || ov_node(victim->inode)->nlink <= 1)
+		ov_lower_unhash(ov_node(victim->inode));
+	return 0;
+}
+
+static void direct_placed(struct ov_node *n, struct ov_node *dir,
+			  const char *name)
+{
+	ov_index_add(dir, name, n->inode);
+	if (!S_ISDIR(n->inode->type)) {
+		ov_lower_placed(n, dir, name);
+		return;
+	}
+	hostdir_moved(n->lhost, dir->lhost, name);
+	ov_set_parent(n, dir, name);
+	ov_lower_rehash(n);
+}
+
+static int direct_rename(struct vfs_ctx *ctx, struct dentry *from,
+			 struct dentry *to, unsigned flags)
+{
+	struct ov_node *a = ov_parent_of(from), *b = ov_parent_of(to);
+	AUTO_CLOSE int fd = -1;
+	int src, dst;
+
+	(void)ctx;
+	if (from->inode == to->inode)
+		return 0;
+	src = hostdir_fd(a->lhost);
+	if (src < 0)
+		return src;
+	fd = fcntl(src, F_DUPFD_CLOEXEC, 0);
+	dst = hostdir_fd(b->lhost);
+	if (fd < 0 || dst < 0)
+		return dst < 0 ? dst : -ENFILE;
+	if (syscall(SYS_renameat2, fd, from->name, dst, to->name, flags) < 0)
+		return direct_errno(errno);
+	ov_index_del(a, from->name);
+	ov_index_del(b, to->name);
+	if (to->inode && flags)
+		direct_placed(ov_node(to->inode), a, from->name);
+	else if (to->inode)
+		ov_lower_unhash(ov_node(to->inode));
+	direct_placed(ov_node(from->inode), b, to->name);
+	return 0;
+}
+
+static int direct_open(struct vfs_ctx *ctx, struct inode *inode,
+		       struct dentry *dentry, int flags,
+		       struct vfs_opened *out)
+{
+	struct ov_node *n = ov_node(inode);
+	struct vfs *vfs = n->ov->sb->vfs;
+	AUTO_CLOSE int fd = -1;
+	int ret;
+
+	(void)ctx;
+	out->kind = VFS_OPENED;
+	if (S_ISDIR(inode->type))
+		return vfs_dir_standin(vfs, inode, dentry, &out->fd);
+	if (!S_ISREG(inode->type))
+		return S_ISLNK(inode->type) ? -ELOOP : -ENXIO;
+	ret = hostfs_open(n->lhost, n->lname,
+			  flags & (O_ACCMODE | O_TRUNC | O_APPEND | O_DIRECT |
+				   O_SYNC | O_DSYNC),
+			  &n->lst, &fd);
+	if (!ret)
+		ret = vfs_object_add_host(vfs, fd, inode, dentry);
+	if (!ret)
+		out->fd = fd_take(&fd);
+	return ret == -ESTALE ? -ENOENT : ret;
+}
+
+static int direct_make_store(struct vfs_ctx *ctx, struct inode *inode,
+			     struct dentry *dentry, int flags, int *fd,
+			     struct vfs_job **job)
+{
+	struct vfs_opened o = {.fd = -1, .block_dir = -1};
+	int ret = direct_open(ctx, inode, dentry, flags, &o);
+
+	(void)job;
+	if (!ret)
+		*fd = o.fd;
+	return ret;
+}
+
+/* ---- attributes ------------------------------------------------------ */
+
+static int direct_path(struct ov_node *n, int *fd, char path[32])
+{
+	int ret = hostfs_open_path(n->lhost, n->lname, fd);
+
+	if (ret < 0)
+		return ret;
+	snprintf(path, 32, "/proc/self/fd/%d", *fd);
+	return 0;
+}
+
+static int direct_apply(struct ov_node *n, const char *path, int fd,
+			const struct vfs_attr *attr)
+{
+	struct timespec t[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
+
+	if ((attr->valid & VFS_ATTR_SIZE) && truncate(path, attr->size) < 0)
+		return direct_errno(errno);
+	if ((attr->valid & (VFS_ATTR_UID | VFS_ATTR_GID)) &&
+	    fchownat(fd, "",
+		     attr->valid & VFS_ATTR_UID ? attr->uid : (uid_t)-1,
+		     attr->valid & VFS_ATTR_GID ? attr->gid : (gid_t)-1,
+		     AT_EMPTY_PATH) < 0)
+		return direct_errno(errno);
+	if ((attr->valid & VFS_ATTR_MODE) && !S_ISLNK(n->inode->type) &&
+	    chmod(path, attr->mode & 07777) < 0)
+		return direct_errno(errno);
+	if (attr->valid & VFS_ATTR_ATIME)
+		t[0] = attr->atime;
+	if (attr->valid & VFS_ATTR_MTIME)
+		t[1] = attr->mtime;
+	if ((attr->valid & (VFS_ATTR_ATIME | VFS_ATTR_MTIME)) &&
+	    utimensat(fd, "", t, AT_EMPTY_PATH) < 0)
+		return direct_errno(errno);
+	return 0;
+}
+
+static int direct_setattr(struct vfs_ctx *ctx, struct inode *inode,
+			  struct vfs_attr *attr)
+{
+	struct ov_node *n = ov_node(inode);
+	AUTO_CLOSE int fd = -1;
+	char path[32];
+	int ret = direct_path(n, &fd, path);
+
+	(void)ctx;
+	if (!ret)
+		ret = direct_apply(n, path, fd, attr);
+	ov_refresh(n);
+	return ret;
+}
+
+static ssize_t direct_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
+			    const char *name, void *buf, size_t size,
+			    int flags)
+{
+	AUTO_CLOSE int fd = -1;
+	char path[32];
+	ssize_t ret = direct_path(ov_node(inode), &fd, path);
+
+	(void)ctx;
+	if (ret < 0)
+		return ret;
+	if (S_ISLNK(inode->type))
+		return op == VFS_XATTR_LIST ? 0 : -ENODATA;
+	/* security.* and trusted.* of the host are not the guest's to set. */
+	if ((op == VFS_XATTR_SET || op == VFS_XATTR_REMOVE) &&
+	    strncmp(name, "user.", 5) != 0)
+		return -EPERM;
+	switch (op) {
+	case VFS_XATTR_GET:
+		ret = getxattr(path, name, buf, size);
+		break;
+	case VFS_XATTR_LIST:
+		ret = listxattr(path, buf, size);
+		break;
+	case VFS_XATTR_SET:
+		ret = setxattr(path, name, buf, size, flags);
+		break;
+	default:
+		ret = removexattr(path, name);
+	}
+	return ret < 0 ? direct_errno(errno) : ret;
+}
+
+static int direct_watch(struct vfs_ctx *ctx, struct inode *inode,
+			int *opath_fd)
+{
+	struct ov_node *n = ov_node(inode);
+
+	(void)ctx;
+	return hostfs_open_path(n->lhost, n->lname, opath_fd);
+}
+
+const struct inode_ops direct_ops = {
+	.lookup = ov_lookup,
+	.getattr = ov_getattr,
+	.setattr = direct_setattr,
+	.create = direct_create,
+	.link = direct_link,
+	.unlink = direct_unlink,
+	.rename = direct_rename,
+	.readlink = ov_readlink,
+	.open = direct_open,
+	.readdir = ov_readdir,
+	.xattr = direct_xattr,
+	.release = ov_release,
+	.watch_target = direct_watch,
+	.make_store = direct_make_store,
+	.statfs = overlay_statfs,
+};

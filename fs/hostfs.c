@@ -1,0 +1,374 @@
+/*
+ * hostfs.c - see hostfs.h.
+ */
+#include "hostfs.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+
+enum { HOSTFS_OPEN_MAX = 256 };
+
+#define HOSTFS_RESOLVE \
+	(RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
+
+#ifndef MQUEUE_MAGIC
+#define MQUEUE_MAGIC 0x19800202
+#endif
+#ifndef CONFIGFS_MAGIC
+#define CONFIGFS_MAGIC 0x62656570
+#endif
+#ifndef FUSECTL_MAGIC
+#define FUSECTL_MAGIC 0x65735543
+#endif
+
+/* File systems whose files are switches of the kernel, not data. */
+static const long kernel_magics[] = {
+	PROC_SUPER_MAGIC, SYSFS_MAGIC,	   DEVPTS_SUPER_MAGIC,
+	CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
+	TRACEFS_MAGIC,	  SECURITYFS_MAGIC, BPF_FS_MAGIC,
+	PSTOREFS_MAGIC,	  EFIVARFS_MAGIC,   MQUEUE_MAGIC,
+	CONFIGFS_MAGIC,	  FUSECTL_MAGIC,    BINFMTFS_MAGIC,
+	SELINUX_MAGIC,	  NSFS_MAGIC,
+};
+
+int hostfs_errno(int err)
+{
+	switch (err) {
+	case EPERM:
+	case EACCES:
+	case EROFS:
+	case ETXTBSY:
+		return -EACCES;
+	case ELOOP:
+	case ENOTDIR:
+	case EXDEV:
+	case ENXIO:
+	case ENODEV:
+		return -ENOENT;
+	case EMFILE:
+		return -ENFILE;
+	}
+	return -err;
+}
+
+void hostfs_init(struct hostfs *fs, bool trusted)
+{
+	list_init(&fs->lru);
+	fs->open_count = 0;
+	fs->trusted = trusted;
+}
+
+static int host_openat(int dirfd, const char *name, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW),
+		.resolve = HOSTFS_RESOLVE,
+	};
+	long fd;
+
+	for (int tries = 0; tries < 8; tries++) {
+		fd = syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
+		if (fd >= 0)
+			return (int)fd;
+		if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+	}
+	return -errno;
+}
+
+static bool host_is_kernel_fs(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(kernel_magics); i++)
+		if ((long)fs.f_type == kernel_magics[i])
+			return true;
+	return false;
+}
+
+/* ---- directories ----------------------------------------------------- */
+
+static struct hostdir *hostdir_new(struct hostfs *fs, struct hostdir *parent,
+				   const char *name, const struct stat *st)
+{
+	struct hostdir *d = xcalloc(1, sizeof(*d));
+
+	d->fs = fs;
+	d->parent = parent ? hostdir_get(parent) : NULL;
+	d->name = xstrdup(name);
+	d->refs = 1;
+	d->fd = -1;
+	d->dev = st->st_dev;
+	d->ino = st->st_ino;
+	list_init(&d->lru);
+	return d;
+}
+
+struct hostdir *hostdir_get(struct hostdir *d)
+{
+	d->refs++;
+	return d;
+}
+
+static void hostdir_close(struct hostdir *d)
+{
+	if (d->fd < 0)
+		return;
+	close(d->fd);
+	d->fd = -1;
+	if (!list_empty(&d->lru)) {
+		list_del(&d->lru);
+		d->fs->open_count--;
+	}
+}
+
+void hostdir_put(struct hostdir *d)
+{
+	while (d && !--d->refs) {
+		struct hostdir *parent = d->parent;
+
+		hostdir_close(d);
+		free(d->name);
+		free(d);
+		d = parent;
+	}
+}
+
+/* Takes fd. A root's descriptor is never closed by the LRU. */
+static void hostdir_keep(struct hostdir *d, int fd)
+{
+	d->fd = fd;
+	if (!d->parent)
+		return;
+	if (d->fs->open_count >= HOSTFS_OPEN_MAX)
+		hostdir_close(list_entry(d->fs->lru.next, struct hostdir, lru));
+	list_add_tail(&d->fs->lru, &d->lru);
+	d->fs->open_count++;
+}
+
+static int hostdir_open(struct hostdir *d, int parent_fd)
+{
+	int fd = host_openat(parent_fd, d->name, O_PATH | O_DIRECTORY);
+	struct stat st;
+
+	if (fd < 0)
+		return hostfs_errno(-fd);
+	if (fstat(fd, &st) < 0 || st.st_dev != d->dev || st.st_ino != d->ino) {
+		close(fd);
+		return -ESTALE;
+	}
+	if (st.st_dev != d->parent->dev)
+		d->kernel = host_is_kernel_fs(fd);
+	else
+		d->kernel = d->parent->kernel;
+	hostdir_keep(d, fd);
+	return 0;
+}
+
+/* Opens from the nearest open ancestor down, without recursion. */
+int hostdir_fd(struct hostdir *d)
+{
+	if (d->fd >= 0) {
+		if (!list_empty(&d->lru)) {
+			list_del(&d->lru);
+			list_add_tail(&d->fs->lru, &d->lru);
+		}
+		return d->fd;
+	}
+	while (d->fd < 0) {
+		struct hostdir *top = d;
+		int ret;
+
+		while (top->parent && top->parent->fd < 0)
+			top = top->parent;
+		if (!top->parent)
+			return -ESTALE;
+		ret = hostdir_open(top, top->parent->fd);
+		if (ret < 0)
+			return ret;
+	}
+	return d->fd;
+}
+
+struct hostdir *hostdir_child(struct hostdir *d, const char *name,
+			      const struct stat *st)
+{
+	return hostdir_new(d->fs, d, name, st);
+}
+
+void hostdir_moved(struct hostdir *d, struct hostdir *parent, const char *name)
+{
+	struct hostdir *old = d->parent;
+
+	BUG_ON(!old);
+	d->parent = hostdir_get(parent);
+	hostdir_put(old);
+	free(d->name);
+	d->name = xstrdup(name);
+}
+
+int hostfs_open_root(struct hostfs *fs, const char *path, struct hostdir **dir,
+		     char **name, struct stat *st)
+{
+	AUTO_FREE char *real = realpath(path, NULL);
+	AUTO_CLOSE int fd = -1;
+	char *slash;
+	struct stat dst;
+
+	*name = NULL;
+	if (!real || stat(real, st) < 0)
+		return -errno;
+	if (S_ISREG(st->st_mode)) {
+		slash = strrchr(real, '/');
+		*name = xstrdup(slash + 1);
+		slash[slash == real] = '\0';
+	} else if (!S_ISDIR(st->st_mode)) {
+		return -EACCES;
+	}
+	fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &dst) < 0) {
+		int err = errno;
+
+		free(*name);
+		*name = NULL;
+		return -err;
+	}
+	*dir = hostdir_new(fs, NULL, real, &dst);
+	(*dir)->kernel = host_is_kernel_fs(fd);
+	(*dir)->fd = fd_take(&fd);
+	return 0;
+}
+
+/* ---- names ----------------------------------------------------------- */
+
+int hostfs_stat(struct hostdir *d, const char *name, struct stat *st)
+{
+	int fd = hostdir_fd(d);
+
+	if (fd < 0)
+		return fd;
+	if (d->kernel)
+		return -ENOENT;
+	if (fstatat(fd, name, st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return errno == ENOTDIR ? -ENOENT : hostfs_errno(errno);
+	if (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode) ||
+	    S_ISDIR(st->st_mode))
+		return 0;
+	return -ENOENT;
+}
+
+static int host_verify(int fd, const struct stat *want)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -EIO;
+	if (!S_ISREG(st.st_mode) || st.st_dev != want->st_dev ||
+	    st.st_ino != want->st_ino)
+		return -ESTALE;
+	return 0;
+}
+
+/* A tree that may change is opened O_PATH first, so that opening a FIFO or a
+ * device that was put there meanwhile has no effect. */
+static int host_open_checked(int dirfd, const char *name, int flags,
+			     const struct stat *want)
+{
+	char path[64];
+	AUTO_CLOSE int pfd = host_openat(dirfd, name, O_PATH);
+	int fd, ret;
+
+	if (pfd < 0)
+		return pfd;
+	ret = host_verify(pfd, want);
+	if (ret < 0)
+		return ret;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pfd);
+	fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int hostfs_open(struct hostdir *d, const char *name, int flags,
+		const struct stat *want, int *fd)
+{
+	int dirfd = hostdir_fd(d);
+	int ret, got, noatime;
+
+	if (dirfd < 0)
+		return dirfd;
+	flags |= O_NONBLOCK | O_NOCTTY;
+	noatime = geteuid() == 0 || geteuid() == want->st_uid ? O_NOATIME : 0;
+	for (;;) {
+		got = d->fs->trusted ?
+			host_openat(dirfd, name, flags | noatime) :
+			host_open_checked(dirfd, name, flags | noatime, want);
+		if (got != -EPERM || !noatime)
+			break;
+		noatime = 0; /* root of a user namespace is not the owner */
+	}
+	if (got < 0)
+		return hostfs_errno(-got);
+	ret = host_verify(got, want);
+	if (ret < 0) {
+		close(got);
+		return ret;
+	}
+	/* The caller's description must not be non-blocking. */
+	if (fcntl(got, F_SETFL, (flags & (O_APPEND | O_DIRECT)) | noatime) < 0)
+		log_host(errno, "F_SETFL");
+	*fd = got;
+	return 0;
+}
+
+int hostfs_open_path(struct hostdir *d, const char *name, int *fd)
+{
+	int dirfd = hostdir_fd(d);
+	int got;
+
+	if (dirfd < 0)
+		return dirfd;
+	got = name ? host_openat(dirfd, name, O_PATH) :
+		     openat(dirfd, ".", O_PATH | O_CLOEXEC);
+	if (got < 0)
+		return name ? hostfs_errno(-got) : hostfs_errno(errno);
+	*fd = got;
+	return 0;
+}
+
+int hostfs_open_list(struct hostdir *d, int *fd)
+{
+	int dirfd = hostdir_fd(d);
+	int noatime = O_NOATIME;
+	int got;
+
+	if (dirfd < 0)
+		return dirfd;
+	if (d->kernel)
+		return -ENOENT;
+	got = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | noatime);
+	if (got < 0 && errno == EPERM)
+		got = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (got < 0)
+		return hostfs_errno(errno);
+	*fd = got;
+	return 0;
+}
+
+ssize_t hostfs_readlink(struct hostdir *d, const char *name, char *buf,
+			size_t size)
+{
+	int dirfd = hostdir_fd(d);
+	ssize_t n;
+
+	if (dirfd < 0)
+		return dirfd;
+	n = readlinkat(dirfd, name, buf, size);
+	return n < 0 ? hostfs_errno(errno) : n;
+}

@@ -1,0 +1,79 @@
+/*
+ * hostfs.h - the only door to the host's files.
+ *
+ * A struct hostdir stands for one host directory, found by single components
+ * from a root; its O_PATH descriptor is opened when needed and kept in an LRU.
+ * A component is never a symlink, "..", "." or more than one name
+ * (openat2 RESOLVE_NO_SYMLINKS|RESOLVE_NO_MAGICLINKS|RESOLVE_BENEATH), and a
+ * directory that is no longer the one first seen (dev, ino) is -ESTALE.
+ *
+ * Only regular files, directories and symlinks are shown. FIFOs, sockets and
+ * devices are absent; directories of the kernel's own file systems (proc,
+ * sysfs, devtmpfs ...) are there but empty.
+ *
+ * The sentry's rights are not the guest's: a permission failure of the host
+ * becomes -EACCES, and the caller has checked virtual permissions.
+ */
+#ifndef CLOCHE_HOSTFS_H
+#define CLOCHE_HOSTFS_H
+
+#include "../sentry/base/base.h"
+#include "../sentry/base/list.h"
+
+#include <sys/stat.h>
+
+struct hostfs {
+	struct list lru; /* hostdirs with a descriptor, oldest first */
+	unsigned open_count;
+	bool trusted; /* host tree is taken as fixed */
+};
+
+struct hostdir {
+	struct hostfs *fs;
+	struct hostdir *parent; /* counted; NULL for a root */
+	char *name;		/* a root: absolute host path */
+	struct list lru;
+	unsigned refs;
+	int fd; /* O_PATH or -1 */
+	dev_t dev;
+	ino_t ino;
+	bool kernel; /* of a kernel file system: shown empty */
+};
+
+void hostfs_init(struct hostfs *fs, bool trusted);
+
+/*
+ * The directory at a host path given by the operator (symlinks followed).
+ * For a regular file: its parent directory in *dir, name set to the last
+ * component (owned). *st is filled. -EACCES: neither.
+ */
+int MUST_CHECK hostfs_open_root(struct hostfs *fs, const char *path,
+				struct hostdir **dir, char **name,
+				struct stat *st);
+struct hostdir *hostdir_get(struct hostdir *d);
+void hostdir_put(struct hostdir *d);
+/* Borrowed O_PATH descriptor, valid until the next hostfs call. */
+int MUST_CHECK hostdir_fd(struct hostdir *d);
+/* A handle for the child directory that stat described; opens nothing. */
+struct hostdir *hostdir_child(struct hostdir *d, const char *name,
+			      const struct stat *st);
+/* The directory was renamed by ourselves. */
+void hostdir_moved(struct hostdir *d, struct hostdir *parent,
+		   const char *name);
+
+/* lstat of one name; -ENOENT also for what is never shown. */
+int MUST_CHECK hostfs_stat(struct hostdir *d, const char *name,
+			   struct stat *st);
+/* Opens a regular file that must be the one in *want (dev, ino): -ESTALE. */
+int MUST_CHECK hostfs_open(struct hostdir *d, const char *name, int flags,
+			   const struct stat *want, int *fd);
+/* O_PATH descriptor of a file (name) or of d itself (name NULL). Owned. */
+int MUST_CHECK hostfs_open_path(struct hostdir *d, const char *name, int *fd);
+/* A readable descriptor of d, for getdents. Owned. */
+int MUST_CHECK hostfs_open_list(struct hostdir *d, int *fd);
+ssize_t MUST_CHECK hostfs_readlink(struct hostdir *d, const char *name,
+				   char *buf, size_t size);
+/* errno of the host as a guest may see it. */
+int hostfs_errno(int err);
+
+#endif

@@ -1,0 +1,231 @@
+/*
+ * overlay_attr.c - what stat shows and chmod, chown, utimensat, truncate do.
+ *
+ * Times. Of a regular file whose data is in the store, the object's own times
+ * are the truth, so that native writes count; only its ctime may be overlaid:
+ * while the object's ctime equals ctime_mark, node->ctime is shown (what the
+ * lower file had, or our last metadata change). Of everything else the node's
+ * times are the truth: every change of those goes through us.
+ */
+#include "overlay_priv.h"
+
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+
+static bool ov_real_times(const struct ov_node *n)
+{
+	return n->upper && n->object && S_ISREG(n->inode->type);
+}
+
+/* 0600 and the set-id bits, which a native write has to clear. */
+mode_t ov_object_mode(const struct ov_node *n)
+{
+	mode_t bits = n->inode->mode & (S_ISUID | S_ISGID);
+
+	if (bits & S_ISGID)
+		bits |= n->inode->mode & S_IXGRP;
+	return 0600 | bits;
+}
+
+static bool ts_equal(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+void ov_ctime_now(struct ov_node *n)
+{
+	struct stat st;
+
+	n->ctime = ov_now();
+	n->meta = true;
+	if (ov_real_times(n) && (n->side[0] || !list_empty(&n->names)) &&
+	    !ov_object_stat(n, &st))
+		n->ctime_mark = st.st_ctim;
+}
+
+int ov_times_to_object(struct ov_node *n)
+{
+	struct timespec t[2] = {n->atime, n->mtime};
+	const char *name;
+	int dirfd, ret = ov_object_place(n, &dirfd, &name);
+
+	if (!ret && utimensat(dirfd, name, t, AT_SYMLINK_NOFOLLOW) < 0)
+		ret = ov_store_errno(errno, "utimensat");
+	return ret;
+}
+
+static struct statx_timestamp ov_stamp(struct timespec ts)
+{
+	return (struct statx_timestamp){
+		.tv_sec = ts.tv_sec,
+		.tv_nsec = (uint32_t)ts.tv_nsec,
+	};
+}
+
+/* Set-id bits that a native write has cleared. */
+static void ov_read_back(struct ov_node *n, const struct stat *st)
+{
+	mode_t gone = ov_object_mode(n) & (S_ISUID | S_ISGID) & ~st->st_mode;
+
+	n->inode->mode &= ~gone;
+}
+
+static void ov_stat_object(struct ov_node *n, struct statx *out)
+{
+	struct stat st;
+
+	if (ov_object_stat(n, &st) < 0)
+		return; /* unlinked and closed: what we last knew */
+	ov_read_back(n, &st);
+	out->stx_mode = (uint16_t)(n->inode->type | n->inode->mode);
+	out->stx_size = (uint64_t)st.st_size;
+	out->stx_blocks = (uint64_t)st.st_blocks;
+	out->stx_atime = ov_stamp(st.st_atim);
+	out->stx_mtime = ov_stamp(st.st_mtim);
+	if (!ts_equal(st.st_ctim, n->ctime_mark))
+		out->stx_ctime = ov_stamp(st.st_ctim);
+}
+
+int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out)
+{
+	struct ov_node *n = ov_node(inode);
+
+	(void)ctx;
+	if (!n->upper)
+		ov_refresh(n);
+	out->stx_mask |= STATX_BASIC_STATS;
+	out->stx_mode = (uint16_t)(inode->type | inode->mode);
+	out->stx_uid = inode->uid;
+	out->stx_gid = inode->gid;
+	out->stx_nlink = (uint32_t)n->nlink;
+	out->stx_rdev_major = major(n->rdev);
+	out->stx_rdev_minor = minor(n->rdev);
+	out->stx_atime = ov_stamp(n->atime);
+	out->stx_mtime = ov_stamp(n->mtime);
+	out->stx_ctime = ov_stamp(n->ctime);
+	if (n->target) {
+		out->stx_size = strlen(n->target);
+	} else if (n->has_lower && !n->upper) {
+		out->stx_size = (uint64_t)n->lst.st_size;
+		out->stx_blocks = (uint64_t)n->lst.st_blocks;
+	} else if (S_ISDIR(inode->type)) {
+		out->stx_size = 4096;
+		out->stx_blocks = 8;
+	}
+	if (ov_real_times(n))
+		ov_stat_object(n, out);
+	return 0;
+}
+
+ssize_t ov_readlink(struct vfs_ctx *ctx, struct inode *inode, char *buf,
+		    size_t size, struct vref *jump)
+{
+	struct ov_node *n = ov_node(inode);
+	size_t len;
+
+	(void)ctx;
+	(void)jump;
+	if (!S_ISLNK(inode->type))
+		return -EINVAL;
+	if (!n->target)
+		return hostfs_readlink(n->lhost, n->lname, buf, size);
+	len = strlen(n->target);
+	if (len > size)
+		len = size;
+	memcpy(buf, n->target, len);
+	return (ssize_t)len;
+}
+
+/* ---- changes --------------------------------------------------------- */
+
+static int ov_set_size(struct ov_node *n, struct vfs_attr *attr)
+{
+	AUTO_CLOSE int fd = -1;
+	const char *name;
+	int dirfd;
+	int ret = ov_copy_up(n, NULL, !attr->size, &attr->job);
+
+	if (!ret)
+		ret = ov_object_place(n, &dirfd, &name);
+	if (ret < 0)
+		return ret;
+	fd = openat(dirfd, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return ov_store_errno(errno, "truncate");
+	if (ftruncate(fd, attr->size) < 0)
+		return errno == EFBIG || errno == EINVAL ?
+			-errno : ov_store_errno(errno, "ftruncate");
+	return 0;
+}
+
+static int ov_set_times(struct ov_node *n, const struct vfs_attr *attr)
+{
+	struct timespec t[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
+	const char *name;
+	int dirfd, ret;
+
+	if (attr->valid & VFS_ATTR_ATIME)
+		t[0] = n->atime = attr->atime;
+	if (attr->valid & VFS_ATTR_MTIME)
+		t[1] = n->mtime = attr->mtime;
+	if (!ov_real_times(n))
+		return 0;
+	ret = ov_object_place(n, &dirfd, &name);
+	if (ret < 0)
+		return ret;
+	if (utimensat(dirfd, name, t, AT_SYMLINK_NOFOLLOW) < 0)
+		return ov_store_errno(errno, "utimensat");
+	return 0;
+}
+
+/* The set-id bits go to the object; a chmod of it also tells watchers. */
+static int ov_mode_to_object(struct ov_node *n)
+{
+	mode_t mode = S_ISDIR(n->inode->type) ? 0700 : ov_object_mode(n);
+	const char *name;
+	int dirfd, ret;
+
+	if (!n->object || S_ISLNK(n->inode->type))
+		return 0;
+	if (S_ISDIR(n->inode->type)) {
+		if (!n->nlink || n == n->ov->root)
+			return 0;
+		dirfd = ov_mirror_fd(n->parent);
+		name = n->name;
+		ret = dirfd < 0 ? dirfd : 0;
+	} else {
+		ret = ov_object_place(n, &dirfd, &name);
+	}
+	if (!ret && fchmodat(dirfd, name, mode, 0) < 0)
+		ret = ov_store_errno(errno, "fchmodat");
+	return ret == -ENOENT ? 0 : ret;
+}
+
+/* Metadata alone never copies data. */
+int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
+{
+	struct ov_node *n = ov_node(inode);
+	int ret = 0;
+
+	(void)ctx;
+	if (!n->upper)
+		ov_refresh(n);
+	if (attr->valid & VFS_ATTR_SIZE)
+		ret = ov_set_size(n, attr);
+	if (ret < 0)
+		return ret;
+	if (attr->valid & VFS_ATTR_MODE)
+		inode->mode = attr->mode & 07777;
+	if (attr->valid & VFS_ATTR_UID)
+		inode->uid = attr->uid;
+	if (attr->valid & VFS_ATTR_GID)
+		inode->gid = attr->gid;
+	if (attr->valid & (VFS_ATTR_ATIME | VFS_ATTR_MTIME))
+		ret = ov_set_times(n, attr);
+	if (!ret && (attr->valid & ~VFS_ATTR_SIZE))
+		ret = ov_mode_to_object(n);
+	ov_ctime_now(n);
+	if (n->nlink)
+		ov_pin(n);
+	return ret;
+}

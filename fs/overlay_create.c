@@ -1,0 +1,274 @@
+/*
+ * overlay_create.c - names come and go: create, link, unlink, O_TMPFILE and
+ * the places of sockets.
+ *
+ * The store is changed first; when that fails nothing else has changed. What
+ * follows in memory cannot fail.
+ */
+#include "overlay_priv.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+void ov_dir_link(struct ov_node *dir, int delta)
+{
+	/* Some host file systems do not count subdirectories: stay at 1. */
+	if (dir->nlink >= 2 || delta > 1)
+		dir->nlink += (nlink_t)delta;
+}
+
+static struct ov_node *ov_node_made(struct vfs_ctx *ctx, struct inode *dir,
+				    mode_t mode)
+{
+	struct ov *ov = ov_node(dir)->ov;
+	struct ov_node *n =
+		ov_node_new(ov, mode & S_IFMT, ov->next_ino++);
+
+	n->upper = true;
+	n->inode->mode = mode & 07777;
+	n->inode->uid = ctx->cred->uid;
+	n->inode->gid = dir->mode & S_ISGID ? dir->gid : ctx->cred->gid;
+	return n;
+}
+
+/* The new node n stands at (dir, name) in store and entries. */
+static void ov_name_made(struct ov_node *dir, const char *name,
+			 struct ov_node *n)
+{
+	ov_touch_dir(dir);
+	ov_index_add(dir, name, n->inode);
+	if (!S_ISDIR(n->inode->type))
+		return;
+	n->dir->populated = true;
+	ov_set_parent(n, dir, name);
+	ov_dir_link(dir, 1);
+}
+
+static int ov_set_id_bits(struct ov_node *n)
+{
+	const char *name;
+	int dirfd, ret;
+
+	if (!S_ISREG(n->inode->type) || !(n->inode->mode & 06000))
+		return 0;
+	ret = ov_object_place(n, &dirfd, &name);
+	if (!ret && fchmodat(dirfd, name, ov_object_mode(n), 0) < 0)
+		ret = ov_store_errno(errno, "fchmodat");
+	return ret;
+}
+
+int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode,
+	      dev_t dev, const char *target, struct inode **out)
+{
+	struct ov_node *dir = ov_parent_of(where);
+	struct ov_node *n = ov_node_made(ctx, dir->inode, mode);
+	int ret;
+
+	n->rdev = dev;
+	if (target)
+		n->target = xstrdup(target);
+	if (S_ISLNK(mode))
+		n->inode->mode = 0777;
+	ret = ov_object_make(n, dir, where->name);
+	if (ret < 0) {
+		inode_put(n->inode);
+		return ret;
+	}
+	ov_name_made(dir, where->name, n);
+	ret = ov_set_id_bits(n);
+	if (ret < 0)
+		log_host(ret, "set-id bits of a new file");
+	*out = n->inode;
+	return 0;
+}
+
+int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where)
+{
+	struct ov_node *n = ov_node(inode);
+	struct ov_node *dir = ov_parent_of(where);
+	int ret;
+
+	(void)ctx;
+	if (n->birthless)
+		return -ENOENT;
+	if (n->object || dir->dir->populated) {
+		ret = ov_object_make(n, dir, where->name);
+		if (ret < 0)
+			return ret;
+	} else {
+		ov_entry_set(dir, where->name, n);
+	}
+	ov_ctime_now(n);
+	ov_pin(n);
+	if (!n->nlink++ && n->side[0]) {
+		if (n->unlinked_watch)
+			store_unwatch(n->ov->store, n->sino);
+		n->unlinked_watch = false;
+		store_side_remove(n->ov->store, n->side, false);
+		n->side[0] = '\0';
+	}
+	ov_touch_dir(dir);
+	ov_index_add(dir, where->name, inode);
+	return 0;
+}
+
+int ov_remove_name(struct ov_node *dir, const char *name, struct ov_node *n)
+{
+	struct ov_entry *e = ov_entry_find(dir, name);
+	int fd, ret;
+
+	if (e && e->mirrored) {
+		ret = ov_object_keep(n, e);
+		if (ret < 0)
+			return ret;
+		fd = ov_mirror_fd(dir);
+		if (fd < 0)
+			return fd;
+		if (unlinkat(fd, name,
+			     S_ISDIR(n->inode->type) ? AT_REMOVEDIR : 0) < 0)
+			return ov_store_errno(errno, "unlink");
+		if (S_ISDIR(n->inode->type))
+			ov_mirror_forget(n);
+	}
+	ov_entry_clear(dir, name);
+	ov_index_del(dir, name);
+	return 0;
+}
+
+static void ov_dir_gone(struct ov_node *n)
+{
+	n->nlink = 0;
+	n->dir->opaque = true;
+	n->dir->populated = false;
+	ov_lower_unhash(n);
+	ov_set_parent(n, NULL, NULL);
+}
+
+int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
+{
+	struct ov_node *n = ov_node(victim->inode);
+	struct ov_node *parent = ov_parent_of(victim);
+	int ret;
+
+	(void)ctx;
+	if (dir) {
+		ret = ov_dir_is_empty(n);
+		if (ret <= 0)
+			return ret < 0 ? ret : -ENOTEMPTY;
+	}
+	ret = ov_remove_name(parent, victim->name, n);
+	if (ret < 0)
+		return ret;
+	ov_touch_dir(parent);
+	if (dir) {
+		ov_dir_gone(n);
+		ov_dir_link(parent, -1);
+	} else if (n->nlink) {
+		n->nlink--;
+		ov_pin(n);
+	}
+	ov_ctime_now(n);
+	if (!n->nlink) {
+		ov_object_maybe_free(n);
+		ov_unpin(n);
+	}
+	return 0;
+}
+
+/* ---- anonymous files ------------------------------------------------- */
+
+int overlay_tmpfile(struct vfs_ctx *ctx, struct inode *dir, int flags,
+		    mode_t mode, struct vfs_opened *out)
+{
+	struct ov_node *n = ov_node_made(ctx, dir, mode | S_IFREG);
+	struct store *s = n->ov->store;
+	int ret;
+
+	n->nlink = 0;
+	n->birthless = flags & O_EXCL;
+	ret = ov_object_make(n, NULL, NULL);
+	if (!ret)
+		ret = ov_set_id_bits(n);
+	if (!ret)
+		ret = ov_open_object(n, NULL, flags, &out->fd);
+	if (!ret) {
+		n->unlinked_watch = true;
+		ret = store_watch(s, store_side_fd(s), n->side, n->sino, true);
+	}
+	if (ret < 0) {
+		inode_put(n->inode);
+		return ret;
+	}
+	out->ref.inode = n->inode;
+	out->kind = VFS_OPENED;
+	return 0;
+}
+
+void overlay_event(struct inode *inode, ino_t ino, enum store_event what)
+{
+	struct ov_node *n = ov_node(inode);
+
+	if (ino != n->sino)
+		return;
+	if (what == STORE_CLOSED)
+		ov_object_maybe_free(n);
+	else
+		n->unlinked_watch = false;
+}
+
+void ov_event(struct inode *inode, ino_t ino, int what)
+{
+	overlay_event(inode, ino, (enum store_event)what);
+}
+
+/* ---- sockets and FIFOs ----------------------------------------------- */
+
+int overlay_node_place(struct inode *inode, int *dirfd,
+		       char name[NAME_LEN_MAX + 1])
+{
+	const char *at;
+	int fd, ret = ov_object_place(ov_node(inode), &fd, &at);
+
+	if (ret < 0)
+		return ret == -ENOENT ? -ECONNREFUSED : ret;
+	snprintf(name, NAME_LEN_MAX + 1, "%s", at);
+	*dirfd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return *dirfd < 0 ? -ENFILE : 0;
+}
+
+int overlay_socket_prepare(struct vfs_ctx *ctx, struct inode *dir,
+			   const char *name, int *dirfd)
+{
+	int fd = ov_mirror_fd(ov_node(dir));
+
+	(void)ctx;
+	(void)name;
+	if (fd < 0)
+		return fd;
+	*dirfd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return *dirfd < 0 ? -ENFILE : 0;
+}
+
+int overlay_socket_bound(struct vfs_ctx *ctx, struct inode *inode,
+			 const char *name, mode_t mode, struct inode **out)
+{
+	struct ov_node *dir = ov_node(inode);
+	struct ov_node *n;
+	struct stat st;
+	int fd = ov_mirror_fd(dir);
+
+	if (fd < 0)
+		return fd;
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ov_store_errno(errno, "bound socket");
+	if (!S_ISSOCK(st.st_mode))
+		return -EIO;
+	n = ov_node_made(ctx, inode, S_IFSOCK | (mode & 07777));
+	n->object = true;
+	n->sino = st.st_ino;
+	ov_pin(n);
+	ov_entry_set(dir, name, n)->mirrored = true;
+	ov_name_made(dir, name, n);
+	*out = n->inode;
+	return 0;
+}

@@ -1,0 +1,179 @@
+/*
+ * overlay_lookup.c - from a name to a node: entries first, then the lower.
+ *
+ * Lower files are found again by (dev, ino), so that hard links are one inode;
+ * lower directories by (dev, ino, parent), because a bind mount of the host
+ * may show one directory at two places and ours has one name only.
+ */
+#include "overlay_priv.h"
+
+#include <fcntl.h>
+
+uint64_t ov_lower_ino(const struct ov *ov, dev_t dev, ino_t ino)
+{
+	uint64_t v = ino;
+
+	/* Keep clear of our own numbers, and other file systems of the host
+	 * clear of the root's. */
+	if (ov->root && dev != ov->root->lst.st_dev)
+		v = (hash_u64(dev, 7) >> 24 << 40 | (ino & 0xffffffffff)) &
+		    INT64_MAX;
+	if (v >= OV_INO_FIRST)
+		v |= (uint64_t)1 << 62;
+	return v;
+}
+
+static uint64_t ov_lower_hash(const struct ov_node *dir, const struct stat *st)
+{
+	uint64_t salt = S_ISDIR(st->st_mode) ? (uintptr_t)dir : 0;
+
+	return hash_u64(st->st_ino ^ salt, st->st_dev);
+}
+
+static struct ov_node *ov_lower_find(struct ov_node *dir,
+				     const struct stat *st)
+{
+	struct hnode *h =
+		htable_first(&dir->ov->lower, ov_lower_hash(dir, st));
+
+	for (; h; h = htable_next(h)) {
+		struct ov_node *n = container_of(h, struct ov_node, by_lower);
+
+		if (n->lst.st_ino != st->st_ino ||
+		    n->lst.st_dev != st->st_dev ||
+		    (n->lst.st_mode & S_IFMT) != (st->st_mode & S_IFMT))
+			continue;
+		if (!S_ISDIR(st->st_mode) || n->parent == dir)
+			return n;
+	}
+	return NULL;
+}
+
+void ov_lower_unhash(struct ov_node *n)
+{
+	if (!n->hashed)
+		return;
+	htable_del(&n->ov->lower, &n->by_lower);
+	n->hashed = false;
+}
+
+static void ov_take_stat(struct ov_node *n, const struct stat *st)
+{
+	if (n->has_lower)
+		n->nlink += st->st_nlink - n->lst.st_nlink;
+	else
+		n->nlink = st->st_nlink;
+	n->has_lower = true;
+	n->lst = *st;
+	if (n->meta || n->upper)
+		return;
+	n->inode->mode = st->st_mode & 07777;
+	n->inode->uid = st->st_uid;
+	n->inode->gid = st->st_gid;
+	n->atime = st->st_atim;
+	n->mtime = st->st_mtim;
+	n->ctime = st->st_ctim;
+}
+
+/* A name by which the host's file is surely found now. */
+void ov_lower_placed(struct ov_node *n, struct ov_node *dir, const char *name)
+{
+	struct hostdir *old = n->lhost;
+
+	if (S_ISDIR(n->inode->type) ||
+	    (old == dir->lhost && !strcmp(n->lname, name)))
+		return;
+	n->lhost = hostdir_get(dir->lhost);
+	hostdir_put(old);
+	free(n->lname);
+	n->lname = xstrdup(name);
+}
+
+void ov_lower_rehash(struct ov_node *n)
+{
+	ov_lower_unhash(n);
+	htable_add(&n->ov->lower, &n->by_lower,
+		   ov_lower_hash(n->parent, &n->lst));
+	n->hashed = true;
+}
+
+struct inode *ov_lower_node(struct ov_node *dir, const char *name,
+			    const struct stat *st)
+{
+	struct ov_node *n = ov_lower_find(dir, st);
+	struct ov *ov = dir->ov;
+
+	if (n) {
+		if (!ov->host.trusted) {
+			ov_take_stat(n, st);
+			ov_lower_placed(n, dir, name);
+		}
+		return inode_get(n->inode);
+	}
+	n = ov_node_new(ov, st->st_mode & S_IFMT,
+			ov_lower_ino(ov, st->st_dev, st->st_ino));
+	ov_take_stat(n, st);
+	if (S_ISDIR(st->st_mode)) {
+		n->lhost = hostdir_child(dir->lhost, name, st);
+		ov_set_parent(n, dir, name);
+	} else {
+		n->lhost = hostdir_get(dir->lhost);
+		n->lname = xstrdup(name);
+	}
+	htable_add(&ov->lower, &n->by_lower, ov_lower_hash(dir, st));
+	n->hashed = true;
+	return n->inode;
+}
+
+bool ov_lower_has(struct ov_node *dir, const char *name, struct stat *st)
+{
+	if (!dir->has_lower || dir->dir->opaque)
+		return false;
+	return hostfs_stat(dir->lhost, name, st) == 0;
+}
+
+int ov_lookup(struct vfs_ctx *ctx, struct inode *inode, const char *name,
+	      struct inode **out)
+{
+	struct ov_node *dir = ov_node(inode);
+	struct ov_entry *e = ov_entry_find(dir, name);
+	struct stat st;
+	int ret;
+
+	(void)ctx;
+	if (e && !e->child)
+		return -ENOENT;
+	if (e) {
+		*out = inode_get(e->child->inode);
+		return 0;
+	}
+	if (!dir->has_lower || dir->dir->opaque)
+		return -ENOENT;
+	if (inode->dir_dentry &&
+	    (dentry_child_mask(inode->dir_dentry, name) & VFS_MASK_NOLOWER))
+		return -ENOENT;
+	ret = hostfs_stat(dir->lhost, name, &st);
+	if (ret < 0)
+		return ret == -ESTALE ? -ENOENT : ret;
+	*out = ov_lower_node(dir, name, &st);
+	return 0;
+}
+
+/* The host's side of a node whose tree may change. */
+void ov_refresh(struct ov_node *n)
+{
+	struct stat st;
+	int fd;
+
+	if (!n->has_lower || n->ov->host.trusted)
+		return;
+	if (S_ISDIR(n->inode->type)) {
+		fd = hostdir_fd(n->lhost);
+		if (fd < 0 || fstatat(fd, "", &st, AT_EMPTY_PATH) < 0)
+			return;
+	} else if (hostfs_stat(n->lhost, n->lname, &st) < 0) {
+		return;
+	}
+	if (st.st_dev == n->lst.st_dev && st.st_ino == n->lst.st_ino)
+		ov_take_stat(n, &st);
+}

@@ -1,0 +1,190 @@
+/*
+ * overlay_open.c - descriptors of overlay objects, and watch targets.
+ *
+ * LIMIT: reads of a lower file do not show IN_OPEN and IN_ACCESS to watchers.
+ */
+#include "overlay_priv.h"
+
+#include <fcntl.h>
+
+#define OV_OPEN_FLAGS                                                     \
+	(O_ACCMODE | O_TRUNC | O_APPEND | O_NONBLOCK | O_DIRECT | O_SYNC | \
+	 O_DSYNC | O_NOATIME)
+
+static int ov_register(struct ov_node *n, struct dentry *dentry)
+{
+	return vfs_object_add(n->ov->sb->vfs, store_dev(n->ov->store), n->sino,
+			      n->inode, dentry, false);
+}
+
+/* A truncating open takes the set-id bits, as for a caller without
+ * CAP_FSETID; the sentry may have it. */
+static void ov_drop_set_id(struct ov_node *n, int fd)
+{
+	mode_t mode = n->inode->mode & ~(mode_t)S_ISUID;
+
+	if (mode & S_IXGRP)
+		mode &= ~(mode_t)S_ISGID;
+	if (mode == n->inode->mode)
+		return;
+	n->inode->mode = mode;
+	if (fchmod(fd, ov_object_mode(n)) < 0)
+		log_host(errno, "fchmod");
+}
+
+int ov_open_object(struct ov_node *n, struct dentry *dentry, int flags,
+		   int *out)
+{
+	AUTO_CLOSE int fd = -1;
+	const char *name;
+	int dirfd, ret = ov_object_place(n, &dirfd, &name);
+
+	if (ret < 0)
+		return ret;
+	flags = (flags & OV_OPEN_FLAGS) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+	fd = openat(dirfd, name, flags);
+	if (fd < 0 && errno == EINVAL && (flags & O_DIRECT))
+		fd = openat(dirfd, name, flags & ~O_DIRECT);
+	if (fd < 0)
+		return errno == ENXIO ? -ENXIO : ov_store_errno(errno, "open");
+	if (flags & O_TRUNC)
+		ov_drop_set_id(n, fd);
+	ret = ov_register(n, dentry);
+	if (!ret)
+		*out = fd_take(&fd);
+	return ret;
+}
+
+static int ov_open_lower(struct ov_node *n, struct dentry *dentry, int *out)
+{
+	AUTO_CLOSE int fd = -1;
+	int ret = hostfs_open(n->lhost, n->lname, O_RDONLY, &n->lst, &fd);
+
+	if (ret < 0)
+		return ret == -ESTALE ? -ENOENT : ret;
+	ret = vfs_object_add_host(n->ov->sb->vfs, fd, n->inode, dentry);
+	if (!ret)
+		*out = fd_take(&fd);
+	return ret;
+}
+
+static int ov_open_reg(struct ov_node *n, struct dentry *dentry, int flags,
+		       struct vfs_opened *out)
+{
+	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	int ret;
+
+	if (!writes && !n->upper)
+		return ov_open_lower(n, dentry, &out->fd);
+	if (writes) {
+		ret = ov_copy_up(n, dentry, flags & O_TRUNC, &out->job);
+		if (ret == -EINPROGRESS) {
+			out->kind = VFS_OPEN_JOB;
+			return 0;
+		}
+		if (ret < 0)
+			return ret;
+	}
+	return ov_open_object(n, dentry, flags, &out->fd);
+}
+
+static int ov_open_dir(struct ov_node *n, struct dentry *dentry, int *out)
+{
+	AUTO_CLOSE int fd = -1;
+	int at, ret;
+
+	if (!n->nlink)
+		return vfs_dir_standin(n->ov->sb->vfs, n->inode, dentry, out);
+	at = ov_mirror_fd(n);
+	if (at < 0)
+		return at;
+	fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return ov_store_errno(errno, "open directory");
+	ret = ov_register(n, dentry);
+	if (!ret)
+		*out = fd_take(&fd);
+	return ret;
+}
+
+static int ov_open_fifo(struct ov_node *n, struct dentry *dentry, int flags,
+			struct vfs_opened *out)
+{
+	int ret;
+
+	if ((flags & O_NONBLOCK) || (flags & O_ACCMODE) == O_RDWR)
+		return ov_open_object(n, dentry, flags, &out->fd);
+	ret = overlay_node_place(n->inode, &out->block_dir, out->block_name);
+	if (ret < 0)
+		return -ENXIO;
+	ret = ov_register(n, dentry);
+	if (ret < 0)
+		return ret;
+	out->kind = VFS_OPEN_BLOCKS;
+	out->block_flags = (flags & OV_OPEN_FLAGS) | O_NOFOLLOW | O_NOCTTY |
+			   O_CLOEXEC;
+	return 0;
+}
+
+int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
+	    int flags, struct vfs_opened *out)
+{
+	struct ov_node *n = ov_node(inode);
+
+	(void)ctx;
+	out->kind = VFS_OPENED;
+	switch (inode->type) {
+	case S_IFREG:
+		return ov_open_reg(n, dentry, flags, out);
+	case S_IFDIR:
+		return ov_open_dir(n, dentry, &out->fd);
+	case S_IFIFO:
+		return ov_open_fifo(n, dentry, flags, out);
+	case S_IFLNK:
+		return -ELOOP;
+	}
+	return -ENXIO;
+}
+
+int overlay_make_store(struct vfs_ctx *ctx, struct inode *inode,
+		       struct dentry *dentry, int flags, int *fd,
+		       struct vfs_job **job)
+{
+	struct ov_node *n = ov_node(inode);
+	int ret;
+
+	(void)ctx;
+	if (!S_ISREG(inode->type))
+		return S_ISDIR(inode->type) ? ov_open_dir(n, dentry, fd) :
+					      -EINVAL;
+	ret = ov_copy_up(n, dentry, false, job);
+	return ret < 0 ? ret : ov_open_object(n, dentry, flags, fd);
+}
+
+int overlay_watch_target(struct vfs_ctx *ctx, struct inode *inode,
+			 int *opath_fd)
+{
+	struct ov_node *n = ov_node(inode);
+	const char *name;
+	int dirfd, ret;
+
+	(void)ctx;
+	if (S_ISDIR(inode->type)) {
+		ret = ov_mirror_populate(n);
+		if (ret < 0)
+			return ret;
+		*opath_fd = openat(ov_mirror_fd(n), ".", O_PATH | O_CLOEXEC);
+		return *opath_fd < 0 ? ov_store_errno(errno, "watch") : 0;
+	}
+	if (!n->object) {
+		/* At its first place; other names join when they are used. */
+		ret = ov_object_make(n, NULL, NULL);
+		if (ret < 0)
+			return ret;
+	}
+	ret = ov_object_place(n, &dirfd, &name);
+	if (ret < 0)
+		return ret;
+	*opath_fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return *opath_fd < 0 ? ov_store_errno(errno, "watch") : 0;
+}

@@ -1,0 +1,244 @@
+/*
+ * overlay_priv.h - what the files of the overlay share.
+ *
+ * struct ov is one overlay, struct ov_node the overlay's part of an inode
+ * (inode->fs). A directory's struct ov_dir holds the *entries*: names that
+ * differ from the lower directory, or that exist in the mirror. An entry is a
+ * whiteout or holds a counted inode; a name without entry is the lower's.
+ *
+ * Where things are:
+ *   name          entry of its directory, else the lower directory
+ *   data          the store object when `upper`, else the lower file
+ *   store object  under any entry with `mirrored`, else under side[]
+ *   owner, mode   struct inode; times: see ov_times in overlay_attr.c
+ *
+ * Laws:
+ * 1. No lower file is ever opened for writing (direct mounts are direct.c).
+ *    [overlay_test: host_unchanged]
+ * 2. A store object of a living file has at least one name: a mirrored entry
+ *    or side[]. ov_object_keep() runs before a mirrored name goes.
+ *    [overlay_test: unlinked_open_file_reopens]
+ * 3. A node that has state of its own is pinned: in an entry, or by `pinned`,
+ *    so that it outlives the dentries. [overlay_test: chmod_survives]
+ * 4. A lower file is one node for all its names: ov->lower, by (dev, ino).
+ * 5. Once `populated`, every visible name of a directory is in the mirror.
+ */
+#ifndef CLOCHE_OVERLAY_PRIV_H
+#define CLOCHE_OVERLAY_PRIV_H
+
+#include "hostfs.h"
+#include "overlay.h"
+
+#include <time.h>
+
+enum {
+	OV_INLINE_COPY = 256 * 1024,
+	OV_MIRROR_FDS = 256,
+	OV_XATTR_NODE_MAX = 64 * 1024,
+};
+#define OV_XATTR_TOTAL_MAX (16u << 20)
+#define OV_INO_FIRST ((uint64_t)1 << 40)
+
+struct ov_xattr;
+struct ov_copy;
+struct ov_index;
+
+struct ov {
+	struct super *sb;
+	struct store *store;
+	struct hostfs host;
+	bool has_lower, direct, watch;
+	char *guest;
+	struct list list; /* store_overlays */
+	int mirror;	  /* descriptor of mN/ */
+	char mirror_name[16];
+	uint64_t next_ino;
+	size_t xattr_bytes;
+	struct htable lower; /* ov_node.by_lower */
+	struct list nodes;   /* every ov_node */
+	struct list mirrors; /* ov_dirs with a descriptor, oldest first */
+	unsigned mirror_fds;
+	struct ov_node *root; /* counted through its inode */
+	bool dead;
+};
+
+struct ov_entry {
+	struct hnode node; /* in dir->entries */
+	struct list same;  /* in child->names */
+	struct ov_node *dir;
+	struct ov_node *child; /* NULL: whiteout; counted through its inode */
+	bool mirrored;
+	bool wrote; /* made here, not the lower's name: shown by diff */
+	char name[];
+};
+
+struct ov_dir {
+	struct htable entries;
+	size_t visible;	  /* entries that are not whiteouts */
+	bool opaque;	  /* lower is not looked at */
+	bool has_mirror;  /* exists in the store */
+	bool populated;	  /* law 5 */
+	int fd;		  /* O_PATH of the mirror, or -1 */
+	struct list lru;  /* ov.mirrors */
+	struct ov_index *index;
+};
+
+struct ov_node {
+	struct inode *inode; /* back pointer, not counted */
+	struct ov *ov;
+	struct list list;      /* ov.nodes */
+	struct hnode by_lower; /* when hashed */
+	bool hashed;
+	bool pinned; /* ov holds a reference */
+
+	struct ov_node *parent; /* directories, lower nodes: counted */
+	char *name;		/* with parent: where first or now found */
+
+	bool has_lower;
+	struct hostdir *lhost; /* of a directory: itself; else its parent */
+	char *lname;	       /* of others: name in lhost */
+	struct stat lst;
+
+	nlink_t nlink;
+	dev_t rdev;
+	char *target; /* symlink made here */
+	bool upper;   /* data (or the whole object) is not the lower's */
+	bool object;  /* a store object exists */
+	bool meta;    /* mode, owner, times or xattrs differ from lower's */
+	ino_t sino;
+	char side[STORE_NAME_MAX]; /* "" if none */
+	bool unlinked_watch;	   /* STORE_CLOSED is asked for */
+	bool birthless;		   /* O_TMPFILE|O_EXCL: never linkable */
+
+	/* Shown instead of the store object's times; see overlay_attr.c. */
+	struct timespec atime, mtime, ctime;
+	struct timespec ctime_mark; /* the object's own ctime at that time */
+	struct list names; /* ov_entry.same */
+	struct ov_dir *dir;
+	struct list xattrs;
+	size_t xattr_size;
+	bool xattr_own; /* lower's have been taken over */
+	struct ov_copy *copy;
+};
+
+static inline struct ov_node *ov_node(const struct inode *inode)
+{
+	return inode->fs;
+}
+
+static inline struct ov_node *ov_parent_of(const struct dentry *d)
+{
+	return ov_node(d->parent->inode);
+}
+
+extern const struct inode_ops overlay_ops, direct_ops;
+
+/* overlay.c */
+struct ov_node *ov_node_new(struct ov *ov, mode_t type, uint64_t ino);
+void ov_release(struct inode *inode);
+void ov_pin(struct ov_node *n);
+void ov_unpin(struct ov_node *n); /* may free n */
+struct timespec ov_now(void);
+/* A directory's content changed. */
+void ov_touch_dir(struct ov_node *dir);
+void ov_set_parent(struct ov_node *n, struct ov_node *parent,
+		   const char *name);
+
+/* overlay_lookup.c */
+int ov_lookup(struct vfs_ctx *ctx, struct inode *dir, const char *name,
+	      struct inode **out);
+/* Is there a lower name that an entry would hide? */
+bool ov_lower_has(struct ov_node *dir, const char *name, struct stat *st);
+uint64_t ov_lower_ino(const struct ov *ov, dev_t dev, ino_t ino);
+void ov_lower_unhash(struct ov_node *n);
+void ov_lower_rehash(struct ov_node *n); /* a directory's parent changed */
+void ov_lower_placed(struct ov_node *n, struct ov_node *dir,
+		     const char *name);
+/* A node for a lower name, from the table or new; counted inode. */
+struct inode *ov_lower_node(struct ov_node *dir, const char *name,
+			    const struct stat *st);
+void ov_refresh(struct ov_node *n);
+
+/* overlay_entry.c */
+struct ov_entry *ov_entry_find(const struct ov_node *dir, const char *name);
+/* Sets the entry, replacing what is there; child NULL: a whiteout. */
+struct ov_entry *ov_entry_set(struct ov_node *dir, const char *name,
+			      struct ov_node *child);
+void ov_entry_drop(struct ov_node *dir, struct ov_entry *e);
+/* The name is gone: a whiteout if the lower has it, else no entry. */
+void ov_entry_clear(struct ov_node *dir, const char *name);
+int MUST_CHECK ov_dir_is_empty(struct ov_node *dir); /* 1, 0 or -errno */
+
+/* overlay_mirror.c */
+int MUST_CHECK ov_mirror_fd(struct ov_node *dir); /* borrowed; makes it */
+void ov_mirror_forget(struct ov_node *dir);
+int MUST_CHECK ov_mirror_populate(struct ov_node *dir);
+/* Makes the store object of n (empty for lower data) at (dir, name), or in
+ * side/ when dir is NULL. */
+int MUST_CHECK ov_object_make(struct ov_node *n, struct ov_node *dir,
+			      const char *name);
+/* A place where the object can be opened: descriptor borrowed. */
+int MUST_CHECK ov_object_place(struct ov_node *n, int *dirfd,
+			       const char **name);
+int MUST_CHECK ov_object_stat(struct ov_node *n, struct stat *st);
+/* The mirrored name e goes. Keeps the object alive under side/ if needed. */
+int MUST_CHECK ov_object_keep(struct ov_node *n, struct ov_entry *e);
+void ov_object_maybe_free(struct ov_node *n);
+int ov_store_errno(int err, const char *what);
+
+/* overlay_create.c */
+int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode,
+	      dev_t dev, const char *target, struct inode **out);
+int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where);
+int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir);
+/* Name goes from (dir, name) in entries, mirror and index. */
+int MUST_CHECK ov_remove_name(struct ov_node *dir, const char *name,
+			      struct ov_node *n);
+
+void ov_event(struct inode *inode, ino_t ino, int what);
+/* Link counts of directories that have them. */
+void ov_dir_link(struct ov_node *dir, int delta);
+
+/* overlay_rename.c */
+int ov_rename(struct vfs_ctx *ctx, struct dentry *from, struct dentry *to,
+	      unsigned flags);
+
+/* overlay_open.c */
+int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
+	    int flags, struct vfs_opened *out);
+int MUST_CHECK ov_open_object(struct ov_node *n, struct dentry *dentry,
+			      int flags, int *fd);
+
+/* overlay_copyup.c: 0, or -EINPROGRESS with *job. dentry may be NULL.
+ * truncate: no data is copied. */
+int MUST_CHECK ov_copy_up(struct ov_node *n, struct dentry *dentry,
+			  bool truncate, struct vfs_job **job);
+
+/* overlay_readdir.c */
+int ov_readdir(struct vfs_ctx *ctx, struct inode *dir, off_t *pos,
+	       vfs_dirent_fn fn, void *arg);
+void ov_index_add(struct ov_node *dir, const char *name,
+		  const struct inode *child);
+void ov_index_del(struct ov_node *dir, const char *name);
+void ov_index_free(struct ov_node *dir);
+/* Calls fn for each name that a lower directory shows; stops at nonzero. */
+typedef int (*ov_lower_fn)(void *arg, const char *name, ino_t ino,
+			   unsigned char type);
+int MUST_CHECK ov_lower_list(struct ov_node *dir, ov_lower_fn fn, void *arg);
+
+/* overlay_attr.c */
+int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out);
+int ov_setattr(struct vfs_ctx *ctx, struct inode *inode,
+	       struct vfs_attr *attr);
+int MUST_CHECK ov_times_to_object(struct ov_node *n);
+void ov_ctime_now(struct ov_node *n);
+ssize_t ov_readlink(struct vfs_ctx *ctx, struct inode *inode, char *buf,
+		    size_t size, struct vref *jump);
+mode_t ov_object_mode(const struct ov_node *n);
+
+/* overlay_xattr.c */
+ssize_t ov_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
+		 const char *name, void *buf, size_t size, int flags);
+void ov_xattr_free(struct ov_node *n);
+
+#endif

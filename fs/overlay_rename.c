@@ -1,0 +1,232 @@
+/*
+ * overlay_rename.c - rename in the store when a name is there, and in the
+ * entries always. No data is copied: a lower file or directory that moves
+ * keeps its lower origin in its node.
+ *
+ * Where one side is not in the mirror it need not be, unless a directory is
+ * populated (law 5): then its events must come, so the name is made first.
+ */
+#include "overlay_priv.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#ifndef RENAME_EXCHANGE
+#define RENAME_EXCHANGE (1 << 1)
+#endif
+
+struct ov_place {
+	struct ov_node *dir, *node;
+	const char *name;
+};
+
+static struct ov_place ov_place_of(struct dentry *d)
+{
+	return (struct ov_place){
+		.dir = ov_parent_of(d),
+		.node = d->inode ? ov_node(d->inode) : NULL,
+		.name = d->name,
+	};
+}
+
+static bool ov_mirrored(const struct ov_place *p)
+{
+	const struct ov_entry *e = ov_entry_find(p->dir, p->name);
+
+	return e && e->mirrored;
+}
+
+static int ov_materialize(const struct ov_place *p)
+{
+	if (ov_mirrored(p))
+		return 0;
+	if (S_ISDIR(p->node->inode->type))
+		return ov_mirror_fd(p->node) < 0 ? -EIO : 0;
+	return ov_object_make(p->node, p->dir, p->name);
+}
+
+static int ov_rename_store(const struct ov_place *from,
+			   const struct ov_place *to, unsigned flags)
+{
+	AUTO_CLOSE int fd = -1;
+	int a = ov_mirror_fd(from->dir), b;
+
+	if (a < 0)
+		return a;
+	fd = fcntl(a, F_DUPFD_CLOEXEC, 0); /* the LRU may close a */
+	if (fd < 0)
+		return -ENFILE;
+	b = ov_mirror_fd(to->dir);
+	if (b < 0)
+		return b;
+	if (syscall(SYS_renameat2, fd, from->name, b, to->name, flags) < 0)
+		return ov_store_errno(errno, "rename");
+	return 0;
+}
+
+/* Directories know their place. */
+static void ov_settle(struct ov_node *n, const struct ov_place *to)
+{
+	ov_ctime_now(n);
+	ov_pin(n);
+	if (!S_ISDIR(n->inode->type))
+		return;
+	ov_lower_unhash(n);
+	ov_set_parent(n, to->dir, to->name);
+}
+
+static void ov_move_entries(const struct ov_place *from,
+			    const struct ov_place *to, bool mirrored)
+{
+	struct ov_node *n = from->node;
+
+	inode_get(n->inode);
+	ov_entry_set(to->dir, to->name, n)->mirrored = mirrored;
+	ov_entry_clear(from->dir, from->name);
+	ov_index_del(from->dir, from->name);
+	ov_index_del(to->dir, to->name);
+	ov_index_add(to->dir, to->name, n->inode);
+	ov_settle(n, to);
+	inode_put(n->inode);
+}
+
+/* What stood at `to` has been replaced. */
+static void ov_replaced(struct ov_node *t)
+{
+	if (S_ISDIR(t->inode->type)) {
+		t->nlink = 0;
+		t->dir->opaque = true;
+		t->dir->populated = false;
+		ov_lower_unhash(t);
+		ov_set_parent(t, NULL, NULL);
+	} else if (t->nlink) {
+		t->nlink--;
+		ov_pin(t);
+	}
+	ov_ctime_now(t);
+	if (!t->nlink) {
+		ov_object_maybe_free(t);
+		ov_unpin(t);
+	}
+}
+
+static int ov_rename_target(const struct ov_place *to, bool replace)
+{
+	struct ov_entry *e = ov_entry_find(to->dir, to->name);
+	int fd, ret;
+
+	if (!to->node)
+		return 0;
+	if (S_ISDIR(to->node->inode->type)) {
+		ret = ov_dir_is_empty(to->node);
+		if (ret <= 0)
+			return ret < 0 ? ret : -ENOTEMPTY;
+	}
+	if (!e || !e->mirrored)
+		return 0;
+	ret = ov_object_keep(to->node, e);
+	if (ret < 0)
+		return ret;
+	if (!replace) { /* nothing of the store takes its place */
+		fd = ov_mirror_fd(to->dir);
+		if (fd < 0)
+			return fd;
+		if (unlinkat(fd, to->name,
+			     S_ISDIR(to->node->inode->type) ? AT_REMOVEDIR :
+							      0) < 0)
+			return ov_store_errno(errno, "unlink");
+		e->mirrored = false;
+	}
+	return 0;
+}
+
+static int ov_rename_plain(const struct ov_place *from,
+			   const struct ov_place *to)
+{
+	bool dir = S_ISDIR(from->node->inode->type);
+	bool mirrored;
+	int ret;
+
+	if (from->dir->dir->populated || to->dir->dir->populated) {
+		ret = ov_materialize(from);
+		if (ret < 0)
+			return ret;
+	}
+	mirrored = ov_mirrored(from);
+	ret = ov_rename_target(to, mirrored);
+	if (!ret && mirrored)
+		ret = ov_rename_store(from, to, 0);
+	if (ret < 0)
+		return ret;
+	if (to->node && S_ISDIR(to->node->inode->type)) {
+		ov_mirror_forget(to->node);
+		ov_dir_link(to->dir, -1);
+	}
+	if (dir) {
+		ov_dir_link(from->dir, -1);
+		ov_dir_link(to->dir, 1);
+	}
+	ov_move_entries(from, to, mirrored);
+	if (to->node)
+		ov_replaced(to->node);
+	return 0;
+}
+
+static int ov_rename_exchange(const struct ov_place *a,
+			      const struct ov_place *b)
+{
+	bool am, bm, adir = S_ISDIR(a->node->inode->type);
+	bool bdir = S_ISDIR(b->node->inode->type);
+	int ret = 0;
+
+	/* One mirrored side needs the other: the kernel swaps them. */
+	if (ov_mirrored(a) || ov_mirrored(b) || a->dir->dir->populated ||
+	    b->dir->dir->populated) {
+		ret = ov_materialize(a);
+		if (!ret)
+			ret = ov_materialize(b);
+		if (!ret)
+			ret = ov_rename_store(a, b, RENAME_EXCHANGE);
+	}
+	if (ret < 0)
+		return ret;
+	am = ov_mirrored(a);
+	bm = ov_mirrored(b);
+	inode_get(a->node->inode);
+	inode_get(b->node->inode);
+	ov_entry_set(a->dir, a->name, b->node)->mirrored = bm;
+	ov_entry_set(b->dir, b->name, a->node)->mirrored = am;
+	ov_index_del(a->dir, a->name);
+	ov_index_del(b->dir, b->name);
+	ov_index_add(a->dir, a->name, b->node->inode);
+	ov_index_add(b->dir, b->name, a->node->inode);
+	ov_settle(a->node, b);
+	ov_settle(b->node, a);
+	ov_dir_link(a->dir, (int)bdir - (int)adir);
+	ov_dir_link(b->dir, (int)adir - (int)bdir);
+	inode_put(a->node->inode);
+	inode_put(b->node->inode);
+	return 0;
+}
+
+int ov_rename(struct vfs_ctx *ctx, struct dentry *from, struct dentry *to,
+	      unsigned flags)
+{
+	struct ov_place a = ov_place_of(from), b = ov_place_of(to);
+	int ret;
+
+	(void)ctx;
+	if (a.node == b.node)
+		return 0;
+	if (flags & RENAME_EXCHANGE)
+		ret = ov_rename_exchange(&a, &b);
+	else
+		ret = ov_rename_plain(&a, &b);
+	if (ret < 0)
+		return ret;
+	ov_touch_dir(a.dir);
+	if (b.dir != a.dir)
+		ov_touch_dir(b.dir);
+	return 0;
+}

@@ -1,0 +1,430 @@
+/*
+ * store.c - see store.h.
+ *
+ * Unlinked objects are watched with inotify: the kernel queues IN_DELETE_SELF
+ * when the last descriptor or mapping of one is gone. Watches are added by
+ * "/proc/self/fd/DIR/NAME", because inotify has no call that takes a directory
+ * descriptor.
+ *
+ * Host failures are logged and become -EIO; running out of space or inodes
+ * (ENOSPC, EDQUOT, ENOMEM) is the guest's to know.
+ */
+#include "store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+
+struct store_watch {
+	struct hnode by_wd, by_ino;
+	int wd;
+	ino_t ino;
+};
+
+struct store {
+	int root, side, inotify;
+	dev_t dev;
+	bool emulated;
+	uint64_t serial;
+	unsigned mirrors;
+	struct htable by_wd, by_ino;
+	store_event_fn fn;
+	void *arg;
+	struct list overlays;
+};
+
+#define WATCH_PROC_PATH "/proc/self/fd/%d/%s"
+
+static int store_open_side(struct store *s)
+{
+	struct stat st;
+
+	if (mkdirat(s->root, "side", 0700) < 0 && errno != EEXIST)
+		return -errno;
+	s->side = openat(s->root, "side",
+			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s->side < 0 || fstat(s->side, &st) < 0)
+		return -errno;
+	s->dev = st.st_dev;
+	s->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	return s->inotify < 0 ? -errno : 0;
+}
+
+int store_new(int root_fd, bool emulated, struct store **out)
+{
+	struct store *s = xcalloc(1, sizeof(*s));
+	int ret;
+
+	s->root = root_fd;
+	s->side = s->inotify = -1;
+	s->emulated = emulated;
+	htable_init(&s->by_wd);
+	htable_init(&s->by_ino);
+	list_init(&s->overlays);
+	ret = store_open_side(s);
+	if (ret < 0) {
+		log_host(ret, "store: cannot set up");
+		s->emulated = false;
+		store_free(s);
+		return ret;
+	}
+	*out = s;
+	return 0;
+}
+
+/* Removes all below dirfd; depth first, one open directory per level kept
+ * small by moving deep directories to the top. */
+static void store_clear(int top, int dirfd)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	uint64_t serial = 0;
+	struct dirent *e;
+
+	if (!d) {
+		auto_close_fd(&fd);
+		return;
+	}
+	while ((e = readdir(d))) {
+		char name[64];
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (e->d_type != DT_DIR) {
+			unlinkat(fd, e->d_name, 0);
+			continue;
+		}
+		if (!unlinkat(fd, e->d_name, AT_REMOVEDIR))
+			continue;
+		if (dirfd != top) {
+			snprintf(name, sizeof(name), ".x%p-%" PRIu64,
+				 (void *)d, serial++);
+			renameat(fd, e->d_name, top, name);
+		}
+	}
+	closedir(d);
+}
+
+static void store_clear_all(struct store *s)
+{
+	for (int round = 0; round < 1 << 16; round++) {
+		int fd = openat(s->root, ".",
+				O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		DIR *d = fd < 0 ? NULL : fdopendir(fd);
+		bool left = false;
+		struct dirent *e;
+
+		if (!d) {
+			auto_close_fd(&fd);
+			return;
+		}
+		while ((e = readdir(d))) {
+			int sub;
+
+			if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+				continue;
+			sub = openat(fd, e->d_name,
+				     O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+					     O_CLOEXEC);
+			if (sub >= 0) {
+				store_clear(s->root, sub);
+				close(sub);
+			}
+			if (unlinkat(fd, e->d_name,
+				     sub >= 0 ? AT_REMOVEDIR : 0) < 0)
+				left = true;
+		}
+		closedir(d);
+		if (!left)
+			return;
+	}
+}
+
+static void store_watch_drop(struct store *s, struct store_watch *w)
+{
+	htable_del(&s->by_wd, &w->by_wd);
+	htable_del(&s->by_ino, &w->by_ino);
+	free(w);
+}
+
+void store_free(struct store *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i <= s->by_wd.mask; i++)
+		while (s->by_wd.buckets[i])
+			store_watch_drop(s, container_of(s->by_wd.buckets[i],
+							 struct store_watch,
+							 by_wd));
+	htable_fini(&s->by_wd);
+	htable_fini(&s->by_ino);
+	if (s->emulated)
+		store_clear_all(s);
+	auto_close_fd(&s->inotify);
+	auto_close_fd(&s->side);
+	auto_close_fd(&s->root);
+	free(s);
+}
+
+void store_on_event(struct store *s, store_event_fn fn, void *arg)
+{
+	s->fn = fn;
+	s->arg = arg;
+}
+
+int store_root_fd(const struct store *s)
+{
+	return s->root;
+}
+
+int store_side_fd(const struct store *s)
+{
+	return s->side;
+}
+
+dev_t store_dev(const struct store *s)
+{
+	return s->dev;
+}
+
+int store_poll_fd(const struct store *s)
+{
+	return s->inotify;
+}
+
+struct list *store_overlays(struct store *s)
+{
+	return &s->overlays;
+}
+
+unsigned store_next_mirror(struct store *s)
+{
+	return s->mirrors++;
+}
+
+/* ---- watches --------------------------------------------------------- */
+
+static struct store_watch *store_watch_find(struct store *s, int wd)
+{
+	struct hnode *n = htable_first(&s->by_wd, hash_u64((uint64_t)wd, 1));
+
+	for (; n; n = htable_next(n)) {
+		struct store_watch *w =
+			container_of(n, struct store_watch, by_wd);
+
+		if (w->wd == wd)
+			return w;
+	}
+	return NULL;
+}
+
+static struct store_watch *store_watch_of_ino(struct store *s, ino_t ino)
+{
+	struct hnode *n = htable_first(&s->by_ino, hash_u64(ino, 2));
+
+	for (; n; n = htable_next(n)) {
+		struct store_watch *w =
+			container_of(n, struct store_watch, by_ino);
+
+		if (w->ino == ino)
+			return w;
+	}
+	return NULL;
+}
+
+int store_watch(struct store *s, int dirfd, const char *name, ino_t ino,
+		bool closes)
+{
+	char path[NAME_LEN_MAX + sizeof(WATCH_PROC_PATH) + 16];
+	uint32_t mask = IN_DELETE_SELF | IN_DONT_FOLLOW |
+			(closes ? IN_CLOSE_WRITE | IN_CLOSE_NOWRITE : 0);
+	struct store_watch *w;
+	int wd;
+
+	snprintf(path, sizeof(path), WATCH_PROC_PATH, dirfd, name);
+	wd = inotify_add_watch(s->inotify, path, mask);
+	if (wd < 0) {
+		wd = -errno;
+		log_host(wd, "store: inotify_add_watch");
+		return wd == -ENOSPC || wd == -ENOMEM ? -ENOMEM : -EIO;
+	}
+	w = store_watch_find(s, wd);
+	if (w)
+		return 0;
+	w = xcalloc(1, sizeof(*w));
+	w->wd = wd;
+	w->ino = ino;
+	htable_add(&s->by_wd, &w->by_wd, hash_u64((uint64_t)wd, 1));
+	htable_add(&s->by_ino, &w->by_ino, hash_u64(ino, 2));
+	return 0;
+}
+
+void store_unwatch(struct store *s, ino_t ino)
+{
+	struct store_watch *w = store_watch_of_ino(s, ino);
+
+	if (!w)
+		return;
+	inotify_rm_watch(s->inotify, w->wd);
+	store_watch_drop(s, w);
+}
+
+static void store_dispatch(struct store *s, const struct inotify_event *e)
+{
+	struct store_watch *w;
+	ino_t ino;
+
+	if (e->mask & IN_Q_OVERFLOW)
+		log_warn("store: inotify queue overflowed; unlinked files "
+			 "are freed later");
+	w = store_watch_find(s, e->wd);
+	if (!w)
+		return;
+	ino = w->ino;
+	if (e->mask & (IN_DELETE_SELF | IN_IGNORED)) {
+		store_watch_drop(s, w);
+		if (s->fn)
+			s->fn(s->arg, s->dev, ino, STORE_GONE);
+	} else if (s->fn) {
+		s->fn(s->arg, s->dev, ino, STORE_CLOSED);
+	}
+}
+
+void store_poll(struct store *s)
+{
+	char buf[4096]
+		__attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t n;
+
+	while ((n = read(s->inotify, buf, sizeof(buf))) > 0) {
+		for (char *p = buf; p < buf + n;) {
+			struct inotify_event *e = (struct inotify_event *)p;
+
+			store_dispatch(s, e);
+			p += sizeof(*e) + e->len;
+		}
+	}
+}
+
+/* ---- the side pool --------------------------------------------------- */
+
+/* The store's errno as a guest may see it. */
+static int store_errno(int err, const char *what)
+{
+	switch (err) {
+	case ENOSPC:
+	case EDQUOT:
+	case ENOMEM:
+		return -err;
+	case EMFILE:
+	case ENFILE:
+		return -ENFILE;
+	}
+	log_host(err, "store: %s", what);
+	return -EIO;
+}
+
+void store_side_name(struct store *s, char name[STORE_NAME_MAX])
+{
+	snprintf(name, STORE_NAME_MAX, "%" PRIx64, ++s->serial);
+}
+
+int store_side_file(struct store *s, char name[STORE_NAME_MAX], int *fd)
+{
+	store_side_name(s, name);
+	*fd = openat(s->side, name,
+		     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return *fd < 0 ? store_errno(errno, "side file") : 0;
+}
+
+int store_side_dir(struct store *s, char name[STORE_NAME_MAX], int *fd)
+{
+	store_side_name(s, name);
+	if (mkdirat(s->side, name, 0700) < 0)
+		return store_errno(errno, "side directory");
+	*fd = openat(s->side, name,
+		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *fd < 0 ? store_errno(errno, "side directory") : 0;
+}
+
+void store_side_remove(struct store *s, const char *name, bool dir)
+{
+	if (unlinkat(s->side, name, dir ? AT_REMOVEDIR : 0) < 0)
+		log_host(errno, "store: cannot remove side/%s", name);
+}
+
+static int store_write_all(int fd, const void *data, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pwrite(fd, (const char *)data + done, len - done,
+				   (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return store_errno(n < 0 ? errno : EIO, "write");
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int store_standin_file(struct store *s, const void *data, size_t len,
+		       int flags, int *fd, struct stat *st)
+{
+	char name[STORE_NAME_MAX];
+	AUTO_CLOSE int made = -1;
+	AUTO_CLOSE int got = -1;
+	int ret = store_side_file(s, name, &made);
+
+	if (ret < 0)
+		return ret;
+	ret = store_write_all(made, data, len);
+	if (!ret && fstat(made, st) < 0)
+		ret = store_errno(errno, "fstat");
+	if (!ret) {
+		got = openat(s->side, name,
+			     flags | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+		if (got < 0)
+			ret = store_errno(errno, "stand-in");
+	}
+	if (!ret)
+		ret = store_watch(s, s->side, name, st->st_ino, false);
+	store_side_remove(s, name, false);
+	if (!ret)
+		*fd = fd_take(&got);
+	return ret;
+}
+
+int store_standin_dir(struct store *s, int *fd, struct stat *st)
+{
+	char name[STORE_NAME_MAX];
+	AUTO_CLOSE int made = -1;
+	int ret = store_side_dir(s, name, &made);
+
+	if (ret < 0)
+		return ret;
+	if (fstat(made, st) < 0)
+		ret = store_errno(errno, "fstat");
+	if (!ret)
+		ret = store_watch(s, s->side, name, st->st_ino, false);
+	store_side_remove(s, name, true);
+	if (!ret)
+		*fd = fd_take(&made);
+	return ret;
+}
+
+bool store_busy(struct store *s, int dirfd, const char *name)
+{
+	AUTO_CLOSE int fd = openat(dirfd, name,
+				   O_RDWR | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+
+	(void)s;
+	if (fd < 0 || fcntl(fd, F_SETLEASE, F_WRLCK) < 0)
+		return true;
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	return false;
+}
