@@ -199,8 +199,7 @@ void proctext_status(const char *in, size_t len, const struct proctext_ids *ids,
 		for (size_t i = 0; i < ARRAY_SIZE(status_lines); i++)
 			if (key_is(line, n, status_lines[i].key))
 				l = &status_lines[i];
-		if (key_is(line, n, "State") &&
-		    memchr(line, 't', n) == line + 7)
+		if (key_is(line, n, "State") && n > 7 && line[7] == 't')
 			strbuf_puts(out, "State:\tT (stopped)\n");
 		else if (!l)
 			add_line(out, line, n);

@@ -19,6 +19,10 @@
 #include "../fs/pseudo.h"
 #include "procsrc_priv.h"
 
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
 enum { PROC_MAGIC = 0x9fa0 };
 
 /* ---- exe, cwd, root -------------------------------------------------- */
@@ -167,6 +171,25 @@ static void fd_text_unknown(struct procsrc *ps, const struct proctarget *t,
 		snprintf(f->text, sizeof(f->text), "anon_inode:[unknown]");
 }
 
+/* A process whose leader has exited is asked by another of its threads. */
+static int copy_fd(const struct proctarget *t, int fd)
+{
+	AUTO_CLOSE int thread = -1;
+	struct tgroup *tg = t->tg;
+	int pidfd, copy;
+
+	if (tg->pidfd < 0)
+		tg->pidfd = (int)syscall(SYS_pidfd_open, tg->pid, 0);
+	pidfd = tg->pidfd;
+	if (t->t->tid != tg->pid)
+		pidfd = thread =
+			(int)syscall(SYS_pidfd_open, t->t->tid, PIDFD_THREAD);
+	if (pidfd < 0)
+		return -errno;
+	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	return copy < 0 ? -errno : copy;
+}
+
 int procsrc_fd(void *arg, struct vfs_ctx *ctx, struct proc_key key, int fd,
 	       struct proc_fd *out)
 {
@@ -180,9 +203,9 @@ int procsrc_fd(void *arg, struct vfs_ctx *ctx, struct proc_key key, int fd,
 	out->ref = (struct vref){NULL, NULL};
 	if (err || !t.tg)
 		return err ? err : -EACCES;
-	copy = (int)syscall(SYS_pidfd_getfd, t.tg->pidfd, fd, 0);
+	copy = copy_fd(&t, fd);
 	if (copy < 0)
-		return -errno;
+		return copy;
 	out->flags = fcntl(copy, F_GETFL);
 	if (out->flags < 0)
 		return -errno;
