@@ -49,13 +49,32 @@ static unsigned walk_mask(struct policy *p, const char *path, uint32_t *rule)
 	return mask;
 }
 
+/* Absolute and resolved as far as it exists; its last name need not. */
+static char *check_resolve(const char *path)
+{
+	char *real = realpath(path, NULL);
+	AUTO_FREE char *dir = NULL;
+	AUTO_FREE char *real_dir = NULL;
+	AUTO_FREE char *cwd = NULL;
+	const char *slash = strrchr(path, '/');
+
+	if (real)
+		return real;
+	dir = slash ? strndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+	real_dir = realpath(dir, NULL);
+	if (real_dir)
+		return xasprintf("%s/%s",
+				 strcmp(real_dir, "/") ? real_dir : "",
+				 slash ? slash + 1 : path);
+	cwd = getcwd(NULL, 0);
+	return *path == '/' ? xstrdup(path) :
+			      xasprintf("%s/%s", cwd ? cwd : "", path);
+}
+
 static int check_path(const struct config *cfg, const char *what,
 		      const char *path)
 {
-	AUTO_FREE char *real = realpath(path, NULL);
-	AUTO_FREE char *cwd = getcwd(NULL, 0);
-	AUTO_FREE char *whole = real ? xstrdup(real) : *path == '/' ?
-		xstrdup(path) : xasprintf("%s/%s", cwd ? cwd : "", path);
+	AUTO_FREE char *whole = check_resolve(path);
 	char buf[PATH_LEN_MAX + 64];
 	struct policy *p;
 	const char *verdict = "allow", *hint = NULL;

@@ -1,0 +1,299 @@
+/*
+ * policy_test.c - patterns, and the verdict on paths under each profile.
+ */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "../../fs/vfs.h"
+#include "../../sentry/policy/glob.h"
+#include "../../sentry/policy/rules.h"
+#include "../../sentry/policy/worktree.h"
+
+Test(glob, table)
+{
+	static const struct {
+		const char *pattern, *path;
+		bool match;
+	} rows[] = {
+		{"/a/b", "/a/b", true}, {"/a/b", "/a/bc", false},
+		{"/a/*", "/a/b", true}, {"/a/*", "/a/b/c", false},
+		{"/a/*", "/a", false}, {"/*", "/.hidden", true},
+		{"/a/**", "/a/b/c", true}, {"/a/**", "/a", false},
+		{"/**", "/a", true}, {"/**/x", "/x", true},
+		{"/**/x", "/a/b/x", true}, {"/**/x", "/a/bx", false},
+		{"/a/**/b", "/a/b", true}, {"/a/**/b", "/a/x/y/b", true},
+		{"/a/**/b", "/a/x/y/c", false},
+		{"/a/**/b/**/c", "/a/b/b/x/c", true},
+		{"/a/**/b*c/d", "/a/bxc/q/bc/d", true},
+		{"/**/*.pem", "/etc/x.pem", true},
+		{"/**/*.pem", "/etc/x.pem/y", false},
+		{"/a?c", "/abc", true}, {"/a?c", "/a/c", false},
+		{"/[a-c]x", "/bx", true}, {"/[!a-c]x", "/bx", false},
+		{"/[]]x", "/]x", true}, {"/[a", "/[a", true},
+		{"/a\\*", "/a*", true}, {"/a\\*", "/ab", false},
+		{"/*a*b*c", "/xxaxxbxxc", true}, {"/*a*b*c", "/xxaxxc", false},
+		{"/**/a/**", "/x/a/y/z", true}, {"/a//b", "/a/b", true},
+		{"/**/**/x", "/x", true}, {"/.env.*", "/.env.local", true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		cr_expect_eq(glob_match(rows[i].pattern, rows[i].path),
+			     rows[i].match, "%s %s", rows[i].pattern,
+			     rows[i].path);
+}
+
+Test(glob, hostile_paths_take_bounded_time, .timeout = 5)
+{
+	char path[4096];
+
+	for (size_t i = 0; i < sizeof(path); i++)
+		path[i] = i % 2 ? 'a' : '/';
+	path[sizeof(path) - 1] = '\0';
+	for (int i = 0; i < 100; i++)
+		cr_assert_not(glob_match("/**/a/**/a/**/a/**/b", path));
+	memset(path + 1, 'a', sizeof(path) - 2);
+	for (int i = 0; i < 100; i++)
+		cr_assert_not(glob_match("/*a*a*a*a*a*a*a*b", path));
+}
+
+Test(glob, bad_patterns)
+{
+	cr_assert(glob_check(""));
+	cr_assert(glob_check("/a["));
+	cr_assert(glob_check("/a\\"));
+	cr_assert_null(glob_check("/**/[a-z]*"));
+}
+
+static struct config config;
+static struct policy *policy;
+
+static void build(const char *profile, const char *home, const char *project,
+		  bool root)
+{
+	policy_free(policy);
+	config.profile = profile;
+	config.home = (char *)home;
+	config.project = (char *)project;
+	policy = policy_build(&config, root);
+}
+
+static struct file_rule rules[8];
+
+static void rule(enum file_access access, const char *path)
+{
+	rules[config.nfiles] = (struct file_rule){
+		.access = access, .path = (char *)path, .guest = (char *)path,
+		.origin = (char *)path};
+	config.files = rules;
+	config.nfiles++;
+}
+
+/* As a walk from the root asks, one dentry after the other. */
+static unsigned mask(const char *path)
+{
+	char prefix[4096];
+	unsigned m = 0;
+
+	for (size_t i = 1; i <= strlen(path); i++) {
+		uint32_t number;
+		unsigned answer;
+
+		if (path[i] && path[i] != '/')
+			continue;
+		memcpy(prefix, path, i);
+		prefix[i] = '\0';
+		answer = policy_mask(policy, prefix, m, &number);
+		m = answer & VFS_MASK_RESET ? answer & ~VFS_MASK_RESET :
+					      m | answer;
+	}
+	return m;
+}
+
+#define H "/nowhere/home/u"
+
+static void expect(unsigned want, const char *path)
+{
+	cr_expect_eq(mask(path), want, "%s: %x, not %x", path, mask(path),
+		     want);
+}
+
+Test(policy, agent_shows_the_work_directory_of_home)
+{
+	build("agent", H, H "/src/proj", false);
+	expect(0, "/");
+	expect(0, "/usr/bin/ls");
+	expect(0, "/etc/shadow"); /* the user may not read it anyway */
+	expect(0, H);
+	expect(0, H "/src");
+	expect(0, H "/src/proj");
+	expect(0, H "/src/proj/a/b.c");
+	expect(VFS_MASK_NOLOWER, H "/src/other");
+	expect(VFS_MASK_NOLOWER, H "/src/project");
+	expect(VFS_MASK_NOLOWER, H "/Documents/x");
+	expect(VFS_MASK_NOLOWER, H "/.ssh/id_rsa");
+	expect(VFS_MASK_NOLOWER, H "/.bashrc");
+	expect(VFS_MASK_NOLOWER, H "/.gitconfig");
+	expect(0, H "/.cargo");
+	expect(0, H "/.cargo/bin/cargo");
+	expect(VFS_MASK_NOLOWER, H "/.cargo/credentials.toml");
+	expect(0, H "/.local/share/pnpm/x");
+	expect(VFS_MASK_NOLOWER, H "/.local/share/keyrings");
+	expect(0, "/nowhere/home/u2/x");
+}
+
+Test(policy, environment_files_are_secret_everywhere)
+{
+	build("agent", H, "/work/p", false);
+	expect(VFS_MASK_NOLOWER, "/work/p/.env");
+	expect(VFS_MASK_NOLOWER, "/work/p/a/.env.local");
+	expect(0, "/work/p/.env.example");
+	expect(0, "/work/p/.environment");
+	expect(0, "/work/p/x.env");
+}
+
+Test(policy, home_profile_shows_all_but_secrets)
+{
+	build("home", H, H "/p", false);
+	expect(0, H "/Documents/x");
+	expect(VFS_MASK_NOLOWER, H "/.ssh/id_rsa");
+	expect(VFS_MASK_NOLOWER, H "/.aws/credentials");
+	expect(VFS_MASK_NOLOWER, H "/.config/gcloud/x/y");
+	expect(VFS_MASK_NOLOWER, H "/.bash_history");
+	expect(VFS_MASK_NOLOWER, H "/.mozilla/firefox/p");
+	expect(VFS_MASK_NOLOWER, H "/.docker/config.json");
+	expect(0, H "/.config/other");
+}
+
+Test(policy, strict_shows_system_and_work_directory)
+{
+	build("strict", H, H "/p", false);
+	expect(0, "/usr/lib/x");
+	expect(0, "/tmp/x");
+	expect(0, H);
+	expect(0, H "/p/x");
+	expect(VFS_MASK_NOLOWER, H "/.cargo/bin/x");
+	expect(VFS_MASK_NOLOWER, "/srv/x");
+	expect(VFS_MASK_NOLOWER, "/home/x");
+}
+
+Test(policy, observe_hides_nothing_but_what_is_asked)
+{
+	rule(FILE_HIDE, "/etc/x");
+	build("observe", H, H "/p", true);
+	expect(0, H "/.ssh/id_rsa");
+	expect(0, "/etc/shadow");
+	expect(VFS_MASK_HIDE, "/etc/x");
+}
+
+Test(policy, root_does_not_lend_its_eyes)
+{
+	build("agent", H, "/work/p", true);
+	expect(VFS_MASK_NOLOWER, "/etc/shadow");
+	expect(VFS_MASK_NOLOWER, "/etc/shadow-");
+	expect(VFS_MASK_NOLOWER, "/etc/gshadow");
+	expect(VFS_MASK_NOLOWER, "/etc/ssh/ssh_host_rsa_key");
+	expect(0, "/etc/ssh/ssh_host_rsa_key.pub");
+	expect(VFS_MASK_NOLOWER, "/etc/ssl/private/x.key");
+	expect(VFS_MASK_NOLOWER, "/etc/sudoers.d/x");
+	expect(VFS_MASK_NOLOWER, "/home/bob/x");
+	expect(VFS_MASK_NOLOWER, "/root/x");
+	expect(0, "/root");
+	expect(0, "/home");
+	expect(0, "/work/p");
+	build("agent", H, "/home/bob/proj", true);
+	expect(0, "/home/bob");
+	expect(0, "/home/bob/proj/x");
+	expect(VFS_MASK_NOLOWER, "/home/bob/other");
+}
+
+Test(policy, last_rule_wins_and_hide_beats_an_ancestor)
+{
+	rule(FILE_RO, "/work");
+	rule(FILE_RW, "/work/out");
+	rule(FILE_HIDE, "/work/out/secret");
+	rule(FILE_HIDE, "/**/*.pem");
+	rule(FILE_RW, "/work/out/ok.pem");
+	build("agent", H, "/work", false);
+	expect(VFS_MASK_RO, "/work/x");
+	expect(0, "/work/out/x");
+	expect(VFS_MASK_HIDE, "/work/out/secret");
+	expect(VFS_MASK_HIDE, "/work/out/secret/x");
+	expect(VFS_MASK_HIDE, "/work/out/a.pem");
+	expect(0, "/work/out/ok.pem");
+}
+
+Test(policy, later_ro_on_the_ancestor_wins)
+{
+	rule(FILE_RW, "/work/out");
+	rule(FILE_RO, "/work");
+	build("agent", H, "/work", false);
+	expect(VFS_MASK_RO, "/work/out");
+	expect(VFS_MASK_RO, "/work/out/x");
+}
+
+Test(policy, explicit_rule_opens_one_secret_only)
+{
+	rule(FILE_RO, H "/.ssh/config");
+	rule(FILE_RO, H "/notes");
+	build("agent", H, "/work", false);
+	expect(VFS_MASK_RO, H "/.ssh/config");
+	expect(0, H "/.ssh");
+	expect(VFS_MASK_NOLOWER, H "/.ssh/id_rsa");
+	expect(VFS_MASK_RO, H "/notes/x");
+	expect(VFS_MASK_RO | VFS_MASK_NOLOWER, H "/notes/.env");
+}
+
+Test(policy, work_directory_may_be_home_or_above)
+{
+	build("agent", H, H, false);
+	expect(0, H "/x");
+	expect(VFS_MASK_NOLOWER, H "/.ssh");
+	build("agent", H, "/", false);
+	expect(VFS_MASK_NOLOWER, H "/x");
+	expect(0, "/srv/x");
+}
+
+Test(policy, names_and_hints)
+{
+	char buf[256];
+	uint32_t number;
+
+	rule(FILE_HIDE, "/etc/x");
+	build("agent", H, "/work", false);
+	policy_mask(policy, "/etc/x", 0, &number);
+	cr_assert_str_eq(policy_rule_name(policy, number), "/etc/x");
+	policy_mask(policy, H "/Documents", 0, &number);
+	cr_assert_str_eq(policy_rule_name(policy, number),
+			 "profile agent: home directory");
+	cr_assert_str_eq(policy_rule_hint(policy, number, H "/Documents", buf,
+					  sizeof(buf)), "--ro " H "/Documents");
+	cr_assert_str_eq(policy_rule_name(policy, 0), "default");
+	cr_assert_null(policy_rule_hint(policy, 0, "/", buf, sizeof(buf)));
+}
+
+Test(worktree, is_believed_only_if_it_points_back)
+{
+	char dir[] = "/tmp/cloche-wt-XXXXXX", cmd[1024], path[256];
+	char *repo;
+
+	cr_assert(mkdtemp(dir));
+	snprintf(cmd, sizeof(cmd),
+		 "cd %s && mkdir -p r/.git/objects r/.git/refs "
+		 "r/.git/worktrees/w w evil && echo x > r/.git/HEAD && "
+		 "echo gitdir: %s/r/.git/worktrees/w > w/.git && "
+		 "echo %s/w/.git > r/.git/worktrees/w/gitdir && "
+		 "cp w/.git evil/.git", dir, dir, dir);
+	cr_assert_eq(system(cmd), 0);
+	snprintf(path, sizeof(path), "%s/w", dir);
+	repo = worktree_repository(path);
+	snprintf(path, sizeof(path), "%s/r/.git", dir);
+	cr_assert(repo);
+	cr_assert_str_eq(repo, path);
+	free(repo);
+	snprintf(path, sizeof(path), "%s/evil", dir);
+	cr_assert_null(worktree_repository(path));
+	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
+	cr_assert_eq(system(cmd), 0);
+}
