@@ -222,12 +222,12 @@ __attribute__((unused)) static int wait_for(pid_t pid)
 	return WIFEXITED(st) ? WEXITSTATUS(st) : -1000 - WTERMSIG(st);
 }
 
-#define CHILD(body)                                                   \
+#define CHILD(...)                                                    \
 	({                                                            \
 		fflush(stdout);                                       \
 		pid_t guest_p = OK(fork());                           \
 		if (guest_p == 0) {                                   \
-			body;                                         \
+			__VA_ARGS__;                                         \
 			fflush(stdout);                               \
 			_exit(0);                                     \
 		}                                                     \

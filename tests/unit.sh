@@ -1,0 +1,27 @@
+#!/bin/bash
+# unit.sh - runs Criterion test programs one after the other and sums up.
+# usage: tests/unit.sh PROGRAM...    last line: "N passed, N failed, N skipped"
+set -u
+pass=0 fail=0 skip=0
+out=$(mktemp) || exit 2
+trap 'rm -f "$out"' EXIT
+for p in "$@"; do
+	timeout -k 5 120 "$p" -j2 --timeout 60 >"$out" 2>&1
+	st=$?
+	sum=$(grep -a 'Synthesis:' "$out" | tail -1)
+	passing=$(sed -n 's/.*Passing: *\([0-9]*\).*/\1/p' <<<"$sum")
+	failing=$(sed -n 's/.*Failing: *\([0-9]*\).*/\1/p' <<<"$sum")
+	crashing=$(sed -n 's/.*Crashing: *\([0-9]*\).*/\1/p' <<<"$sum")
+	skipped=$(grep -ac '^\[SKIP\]' "$out")
+	bad=$((${failing:-0} + ${crashing:-0}))
+	[ "$st" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
+	pass=$((pass + ${passing:-0}))
+	fail=$((fail + bad))
+	skip=$((skip + skipped))
+	if [ "$bad" -gt 0 ]; then
+		echo "not ok unit/$(basename "$p"), exit $st"
+		tail -60 "$out"
+	fi
+done
+echo "$pass passed, $fail failed, $skip skipped"
+[ "$fail" -eq 0 ]
