@@ -85,7 +85,7 @@ static int64_t dents(struct call *c, bool old)
 
 	if (ret)
 		return ret;
-	if (t.foreign || !S_ISDIR(t.st.st_mode))
+	if (!target_is_dir(c, &t))
 		return -ENOTDIR;
 	buf = malloc(d.size + 1);
 	if (!buf)
@@ -142,7 +142,7 @@ int64_t h_fchdir(struct call *c)
 
 	if (ret)
 		return ret;
-	if (t.foreign || !S_ISDIR(t.st.st_mode))
+	if (!target_is_dir(c, &t))
 		return -ENOTDIR;
 	ret = dir_enter(c, &t.ref);
 	if (ret)

@@ -57,6 +57,18 @@ int call_fd_data(struct call *c, gfd_t fd, struct target *t)
 	return ret;
 }
 
+bool target_is_dir(struct call *c, const struct target *t)
+{
+	struct statx stx;
+
+	if (t->foreign || !t->ref.dentry)
+		return false;
+	if (!t->opath) /* else a stand-in, whose type says nothing */
+		return S_ISDIR(t->st.st_mode);
+	return vfs_getattr(&c->vfs, &t->ref, &stx) == 0 &&
+	       S_ISDIR(stx.stx_mode);
+}
+
 static int at_base(struct call *c, gfd_t dirfd, struct vfs_at *at)
 {
 	AUTO_PUT_TARGET struct target t = { .fd = -1 };
@@ -67,7 +79,7 @@ static int at_base(struct call *c, gfd_t dirfd, struct vfs_at *at)
 	ret = call_fd_target(c, dirfd, &t);
 	if (ret)
 		return ret;
-	if (t.foreign || !S_ISDIR(t.st.st_mode) || !t.ref.dentry)
+	if (!target_is_dir(c, &t))
 		return -ENOTDIR;
 	at->base = t.ref.dentry;
 	c->dirs[c->nat] = t.ref;

@@ -52,6 +52,9 @@ int MUST_CHECK call_fd_target(struct call *c, gfd_t fd, struct target *t);
 /* The same for calls that natively refuse O_PATH (-EBADF). */
 int MUST_CHECK call_fd_data(struct call *c, gfd_t fd, struct target *t);
 
+/* Is a descriptor's target a directory of the VFS, O_PATH or not? */
+bool target_is_dir(struct call *c, const struct target *t);
+
 /* The walking flags of AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH. */
 static inline unsigned call_at_flags(int at_flags)
 {
