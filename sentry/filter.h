@@ -1,0 +1,20 @@
+/*
+ * filter.h - the seccomp program of a sandbox, built from the table of calls.
+ */
+#ifndef CLOCHE_FILTER_H
+#define CLOCHE_FILTER_H
+
+#include <linux/filter.h>
+
+#include "base/base.h"
+
+/*
+ * Builds the program of one column: NOTIFY for all that no row allows, for
+ * unknown numbers and for entry by x32 or i386. out->filter is allocated
+ * (free it by filter_free). 0 or -errno, with a line in the log. To be loaded
+ * by seccomp(2) with NEW_LISTENER; libseccomp does not load it.
+ */
+int MUST_CHECK filter_build(bool bare, struct sock_fprog *out);
+void filter_free(struct sock_fprog *prog);
+
+#endif

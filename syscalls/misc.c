@@ -1,0 +1,28 @@
+/*
+ * misc.c - clone and seccomp with flags that no rule allows.
+ *
+ * Both are decided by registers alone and run natively otherwise.
+ */
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+
+#include "help.h"
+
+#define CLONE_NAMESPACES                                                 \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |   \
+	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
+int64_t h_clone(struct call *c)
+{
+	int err = c->args[0] & CLONE_NAMESPACES ? EPERM : EINVAL;
+
+	return help_refuse_args(c, err, "clone flags");
+}
+
+/* A listener of the guest's own would see calls before the sentry does. */
+int64_t h_seccomp(struct call *c)
+{
+	if (arg_int(c, 0) == SECCOMP_SET_MODE_FILTER)
+		return help_refuse_args(c, EINVAL, "seccomp flags");
+	return -EINVAL;
+}
