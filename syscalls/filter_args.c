@@ -297,7 +297,8 @@ static int rule_add(scmp_filter_ctx ctx, const struct argrule *r)
 		const struct argcmp *c = &r->cmp[i];
 
 		if (c->mask == ~0ull)
-			cmp[n++] = SCMP_CMP64(c->arg, SCMP_CMP_EQ, c->value);
+			cmp[n++] = SCMP_CMP64(c->arg, SCMP_CMP_EQ, c->value,
+					      0);
 		else
 			cmp[n++] = SCMP_CMP64(c->arg, SCMP_CMP_MASKED_EQ,
 					      c->mask, c->value);
