@@ -1,36 +1,152 @@
-# One non-recursive Makefile; objects go to build/, by variant.
-CC ?= gcc
+# One non-recursive Makefile. Objects go to build/, by variant and compiler.
+#
+#   make            build/cloche
+#   make demo       install what is missing, build, and show what it does
+#   make test       install what is missing, build, and run all the tests
+#   make bench      native against inside: calls, start, memory, workloads
+#   make deps       install the Debian packages that all this needs
+#   make install    PREFIX=/usr/local, DESTDIR=
+#   make docs       what is generated: docs/syscalls.md, the table in README.md
+#   make clean
+# The tests' own targets (check-fast, check-unit, asan, fuzz, lint ...) are in
+# tests/tests.mk.
+#
+# CC=clang, VARIANT=asan and changed flags need no clean: every object depends
+# on the flags that it was made with.
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 VARIANT ?= release
 B := build/obj-$(VARIANT)-$(notdir $(CC))
-PKGS := libseccomp libunwind libunwind-ptrace capstone libxxhash jansson libcrypto libcap-ng
+BIN := build/cloche$(if $(filter-out release,$(VARIANT)),-$(VARIANT))
+PREFIX ?= /usr/local
+
+# As many jobs as there are processors, unless the caller says otherwise.
+ifeq ($(MAKELEVEL)$(filter -j% --jobserver-auth=%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
+
+# Only what is used is linked. Asked when first needed, so that `make deps`
+# may install pkg-config and the libraries in the same run.
+PKGS := libseccomp libxxhash jansson libcrypto libcap-ng
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags \
+	$(PKGS) 2>/dev/null))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs \
+	$(PKGS) 2>/dev/null))$(PKG_LIBS)
+
 CSTD := -std=gnu17 -D_GNU_SOURCE
 WARN := -Wall -Wextra -Wvla -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
 	-Wconversion -Wno-sign-conversion -Werror
-HARD := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=3 -fPIE
 ifeq ($(VARIANT),asan)
-HARD := -O1 -g -fPIE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-SANLD := -fsanitize=address,undefined
+SAN := -fsanitize=address,undefined
+HARD := -O1 -g -fPIE $(SAN) -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer
+else
+HARD := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=3 -fPIE
 endif
-CFLAGS += $(CSTD) $(WARN) $(HARD) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-LDFLAGS += -pie -Wl,-z,relro,-z,now $(SANLD)
-LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread
+override CFLAGS += $(CSTD) $(WARN) $(HARD) $(PKG_CFLAGS)
+override LDFLAGS += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SAN)
+LDLIBS = $(PKG_LIBS) -lpthread
 
-SRCS := $(filter-out loader/stub%.c sentry/cli/main.c,$(wildcard sentry/base/*.c loader/*.c fs/*.c net/*.c \
-	sentry/*.c sentry/policy/*.c sentry/audit/*.c syscalls/*.c sentry/session/*.c sentry/cli/*.c))
+SRCS := $(filter-out loader/stub%.c sentry/cli/main.c,$(wildcard \
+	sentry/base/*.c loader/*.c fs/*.c net/*.c sentry/*.c \
+	sentry/policy/*.c sentry/audit/*.c syscalls/*.c sentry/session/*.c \
+	sentry/cli/*.c))
 OBJS := $(SRCS:%.c=$(B)/%.o)
-DEPS := $(OBJS:.o=.d) $(B)/sentry/cli/main.d
+MAIN := $(B)/sentry/cli/main.o
 
-all: build/cloche
+all: $(BIN)
 
 # Adds the embedded loader stub to OBJS.
 include loader/stub.mk
+include tests/tests.mk
+include bench/bench.mk
 
-$(B)/%.o: %.c
+$(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-build/cloche: $(OBJS) $(B)/sentry/cli/main.o
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(B)/cloche: $(OBJS) $(MAIN) $(B)/flags
+	$(CC) $(LDFLAGS) -o $@ $(OBJS) $(MAIN) $(LDLIBS)
 
--include $(DEPS)
-.PHONY: all
+# The latest variant asked for, as one name. A new file each time: a running
+# one is never written to.
+$(BIN): $(B)/cloche FORCE
+	@mkdir -p $(@D)
+	@cmp -s $< $@ || { rm -f $@; cp -p $< $@; echo "$@ is $<"; }
+
+# Written only when what objects are made with has changed.
+$(B)/loader/stub.elf: $(B)/flags
+
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(CC) $(CFLAGS) $(LDFLAGS) $(STUB_CFLAGS) \
+		$(STUB_LDFLAGS)' >$@.new
+	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
+
+-include $(OBJS:.o=.d) $(MAIN:.o=.d)
+
+# Before anything is compiled: install what is missing, or say what to do.
+MADE := $(OBJS) $(MAIN) $(FUZZ_OBJS) $(UNIT_BINS) $(GUEST_BINS) \
+	$(ESCAPE_BINS) $(HOST_BINS) $(BENCH_BINS) $(B)/loader/stub.elf
+ifneq ($(filter demo test bench asan,$(MAKECMDGOALS)),)
+$(MADE): | deps-auto
+$(B)/flags: | deps-auto
+else
+$(MADE): | libs
+endif
+
+deps:
+	@.ci/deps
+
+deps-auto:
+	@.ci/deps --auto
+
+libs:
+	@command -v $(CC) pkg-config >/dev/null || { \
+		echo "cloche: $(CC) or pkg-config is not installed: as root," \
+		"run make deps" >&2; exit 1; }
+	@pkg-config --print-errors --exists $(PKGS) || { \
+		echo "cloche: a library is not installed: as root," \
+		"run make deps" >&2; exit 1; }
+
+demo: $(BIN)
+	docs/demo/run $(BIN)
+
+# ---- documents -----------------------------------------------------------
+
+GENDOC := $(B)/docs/gensyscalls
+
+$(GENDOC): docs/gensyscalls.c syscalls/table.def | libs
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) -O1 -o $@ $<
+
+docs: $(GENDOC)
+	$(GENDOC) table >docs/syscalls.md
+	$(GENDOC) summary | docs/splice README.md support
+
+# Fails if what is committed is not what the table says.
+docs-check: $(GENDOC)
+	$(GENDOC) table | cmp - docs/syscalls.md
+	$(GENDOC) summary | docs/splice --check README.md support
+
+# ---- installing ----------------------------------------------------------
+
+install: $(BIN)
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/cloche
+	install -D -m 644 docs/cloche.1 \
+		$(DESTDIR)$(PREFIX)/share/man/man1/cloche.1
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/cloche \
+		$(DESTDIR)$(PREFIX)/share/man/man1/cloche.1
+
+clean:
+	rm -rf build
+
+FORCE:
+
+.PHONY: all demo deps deps-auto libs docs docs-check install uninstall clean \
+	FORCE
+.DELETE_ON_ERROR:
