@@ -166,25 +166,59 @@ const char *audit_verdict_name(enum audit_verdict v)
 	return (unsigned)v < ARRAY_SIZE(names) ? names[v] : "deny";
 }
 
-static void put_string(struct strbuf *out, const char *key, const char *s)
+/* Most strings need no escape: those go in one piece. */
+static void put_json(struct strbuf *out, const char *s)
+{
+	size_t len = 0;
+
+	while (s[len] >= 0x20 && s[len] < 0x7f && s[len] != '"' &&
+	       s[len] != '\\')
+		len++;
+	if (s[len]) {
+		strbuf_json_string(out, s, len + strlen(s + len));
+		return;
+	}
+	strbuf_putc(out, '"');
+	strbuf_add(out, s, len);
+	strbuf_putc(out, '"');
+}
+
+/* label holds its comma, quotes and colon. */
+static void put_string(struct strbuf *out, const char *label, const char *s)
 {
 	if (!s)
 		return;
-	strbuf_printf(out, ",\"%s\":", key);
-	strbuf_json_string(out, s, strlen(s));
+	strbuf_puts(out, label);
+	put_json(out, s);
+}
+
+static void put_number(struct strbuf *out, const char *label, uint64_t v)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + v % 10);
+	while ((v /= 10));
+	strbuf_puts(out, label);
+	strbuf_add(out, digits + at, sizeof(digits) - at);
 }
 
 static void put_result(struct strbuf *out, int64_t ret)
 {
 	const char *name = NULL;
 
-	if (ret >= 0 || ret <= -4096) {
+	if (ret >= 0) {
+		put_number(out, ",\"ret\":", (uint64_t)ret);
+		return;
+	}
+	if (ret <= -4096) { /* an address in the upper half, an offset */
 		strbuf_printf(out, ",\"ret\":%lld", (long long)ret);
 		return;
 	}
 	name = strerrorname_np((int)-ret);
 	if (name)
-		strbuf_printf(out, ",\"errno\":\"%s\"", name);
+		put_string(out, ",\"errno\":", name);
 	else
 		strbuf_printf(out, ",\"errno\":\"E%d\"", (int)-ret);
 }
@@ -192,26 +226,28 @@ static void put_result(struct strbuf *out, int64_t ret)
 void record_format(const struct record *r, uint64_t seq, const char *id,
 		   struct strbuf *out)
 {
-	strbuf_printf(out, "{\"seq\":%llu,\"t\":%llu,\"id\":",
-		      (unsigned long long)seq, (unsigned long long)r->t);
-	strbuf_json_string(out, id, strlen(id));
+	put_number(out, "{\"seq\":", seq);
+	put_number(out, ",\"t\":", r->t);
+	put_string(out, ",\"id\":", id);
 	if (strcmp(r->call, "start") == 0)
 		strbuf_puts(out, ",\"schema\":1");
-	if (r->pid || r->tid)
-		strbuf_printf(out, ",\"pid\":%d,\"tid\":%d,\"ppid\":%d", r->pid,
-			      r->tid, r->ppid);
-	put_string(out, "exe", r->exe);
-	put_string(out, "call", r->call);
+	if (r->pid > 0 || r->tid > 0) {
+		put_number(out, ",\"pid\":", (uint64_t)r->pid);
+		put_number(out, ",\"tid\":", (uint64_t)r->tid);
+		put_number(out, ",\"ppid\":", (uint64_t)r->ppid);
+	}
+	put_string(out, ",\"exe\":", r->exe);
+	put_string(out, ",\"call\":", r->call);
 	if (r->args_len) {
 		strbuf_puts(out, ",\"args\":");
 		strbuf_add(out, r->args, r->args_len);
 	}
-	put_string(out, "path", r->path);
-	put_string(out, "verdict", audit_verdict_name(r->verdict));
-	put_string(out, "rule", r->rule);
+	put_string(out, ",\"path\":", r->path);
+	put_string(out, ",\"verdict\":", audit_verdict_name(r->verdict));
+	put_string(out, ",\"rule\":", r->rule);
 	put_result(out, r->ret);
-	strbuf_printf(out, ",\"ns\":%llu", (unsigned long long)r->ns);
+	put_number(out, ",\"ns\":", r->ns);
 	if (r->n > 1)
-		strbuf_printf(out, ",\"n\":%llu", (unsigned long long)r->n);
+		put_number(out, ",\"n\":", r->n);
 	strbuf_puts(out, "}\n");
 }
