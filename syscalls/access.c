@@ -10,7 +10,7 @@
 #include "pathfd.h"
 
 #define ACCESS_MODES (R_OK | W_OK | X_OK)
-#define CAP_BIT(n) (1ULL << (n))
+#define CAP_BIT(n)   (1ULL << (n))
 
 static bool cred_in_group(const struct vcred *cred, gid_t gid)
 {
@@ -43,7 +43,7 @@ static int access_foreign(const struct call *c, const struct stat *st, int mode)
 static int64_t access_at(struct call *c, gfd_t dirfd, const char *path,
 			 int mode, int flags)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret;
 
 	if (mode & ~ACCESS_MODES)

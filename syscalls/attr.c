@@ -34,7 +34,7 @@ static int64_t attr_apply(struct call *c, struct target *t,
 static int64_t attr_path(struct call *c, gfd_t dirfd, const char *path,
 			 unsigned walk, struct vfs_attr *attr)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret = call_target(c, dirfd, path, walk, &t);
 
 	return ret ? ret : attr_apply(c, &t, attr);
@@ -42,7 +42,7 @@ static int64_t attr_path(struct call *c, gfd_t dirfd, const char *path,
 
 static int64_t attr_fd(struct call *c, gfd_t fd, struct vfs_attr *attr)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret = call_fd_data(c, fd, &t);
 
 	return ret ? ret : attr_apply(c, &t, attr);
@@ -52,8 +52,8 @@ static int64_t attr_fd(struct call *c, gfd_t fd, struct vfs_attr *attr)
 
 static struct vfs_attr attr_mode(uint64_t mode)
 {
-	return (struct vfs_attr){ .valid = VFS_ATTR_MODE,
-				  .mode = (mode_t)mode & 07777 };
+	return (struct vfs_attr){.valid = VFS_ATTR_MODE,
+				 .mode = (mode_t)mode & 07777};
 }
 
 int64_t h_chmod(struct call *c)
@@ -80,7 +80,7 @@ int64_t h_fchmodat(struct call *c)
 /* Linux has no mode of a symlink: EOPNOTSUPP (fs/attr.c). */
 int64_t h_fchmodat2(struct call *c)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	struct vfs_attr attr = attr_mode(c->args[2]);
 	int flags = (int)c->args[3];
 	struct statx stx;
@@ -88,8 +88,8 @@ int64_t h_fchmodat2(struct call *c)
 
 	if (flags & ~ATTR_FLAGS)
 		return -EINVAL;
-	ret = call_target(c, (gfd_t)c->args[0], c->str[1],
-			  call_at_flags(flags), &t);
+	ret = call_target(c, (gfd_t)c->args[0], c->str[1], call_at_flags(flags),
+			  &t);
 	if (!ret && !t.foreign)
 		ret = vfs_getattr(&c->vfs, &t.ref, &stx);
 	if (ret)
@@ -103,7 +103,7 @@ int64_t h_fchmodat2(struct call *c)
 
 static struct vfs_attr attr_owner(uint64_t uid, uint64_t gid)
 {
-	struct vfs_attr attr = { .uid = (uid_t)uid, .gid = (gid_t)gid };
+	struct vfs_attr attr = {.uid = (uid_t)uid, .gid = (gid_t)gid};
 
 	if (attr.uid != (uid_t)-1)
 		attr.valid |= VFS_ATTR_UID;
@@ -140,8 +140,8 @@ int64_t h_fchownat(struct call *c)
 
 	if (flags & ~ATTR_FLAGS)
 		return -EINVAL;
-	return attr_path(c, (gfd_t)c->args[0], c->str[1],
-			 call_at_flags(flags), &attr);
+	return attr_path(c, (gfd_t)c->args[0], c->str[1], call_at_flags(flags),
+			 &attr);
 }
 
 /* ---- times ----------------------------------------------------------- */
@@ -156,7 +156,7 @@ static bool nsec_valid(const struct timespec *ts)
  * is the same as NULL. */
 static struct vfs_attr attr_times(const struct timespec *ts)
 {
-	struct vfs_attr attr = { .valid = ATTR_TIMES };
+	struct vfs_attr attr = {.valid = ATTR_TIMES};
 
 	if (!ts || (ts[0].tv_nsec == UTIME_NOW && ts[1].tv_nsec == UTIME_NOW)) {
 		attr.valid |= VFS_ATTR_TIMES_NULL;
@@ -176,7 +176,7 @@ static struct vfs_attr attr_times(const struct timespec *ts)
 static int64_t times_at(struct call *c, gfd_t dirfd, const char *path,
 			bool null_path, const struct timespec *ts, int flags)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	struct vfs_attr attr = attr_times(ts);
 	int ret;
 
@@ -223,8 +223,8 @@ static int64_t times_from_timeval(struct call *c, gfd_t dirfd, int path,
 		ts[i].tv_sec = tv[i].tv_sec;
 		ts[i].tv_nsec = tv[i].tv_usec * 1000;
 	}
-	return times_at(c, dirfd, c->str[path], !c->args[path],
-			tv ? ts : NULL, 0);
+	return times_at(c, dirfd, c->str[path], !c->args[path], tv ? ts : NULL,
+			0);
 }
 
 int64_t h_utimes(struct call *c)
@@ -240,7 +240,7 @@ int64_t h_futimesat(struct call *c)
 int64_t h_utime(struct call *c)
 {
 	const struct utimbuf *ub = c->mem[1];
-	struct timespec ts[2] = { 0 };
+	struct timespec ts[2] = {0};
 
 	if (c->arg_err[1])
 		return c->arg_err[1];
@@ -248,16 +248,15 @@ int64_t h_utime(struct call *c)
 		ts[0].tv_sec = ub->actime;
 		ts[1].tv_sec = ub->modtime;
 	}
-	return times_at(c, AT_FDCWD, c->str[0], !c->args[0],
-			ub ? ts : NULL, 0);
+	return times_at(c, AT_FDCWD, c->str[0], !c->args[0], ub ? ts : NULL, 0);
 }
 
 /* ---- size ------------------------------------------------------------ */
 
 int64_t h_truncate(struct call *c)
 {
-	struct vfs_attr attr = { .valid = VFS_ATTR_SIZE,
-				 .size = (off_t)c->args[1] };
+	struct vfs_attr attr = {.valid = VFS_ATTR_SIZE,
+				.size = (off_t)c->args[1]};
 
 	if (attr.size < 0)
 		return -EINVAL;

@@ -137,7 +137,7 @@ void decode_args(struct call *c)
 static void render_sockaddr(struct strbuf *out, const void *mem, size_t len)
 {
 	char text[INET6_ADDRSTRLEN] = "";
-	struct sockaddr_storage ss = { 0 };
+	struct sockaddr_storage ss = {0};
 	const struct sockaddr_in *in = (const void *)&ss;
 	const struct sockaddr_in6 *in6 = (const void *)&ss;
 	const size_t head = offsetof(struct sockaddr_un, sun_path);
@@ -150,8 +150,7 @@ static void render_sockaddr(struct strbuf *out, const void *mem, size_t len)
 		strbuf_printf(out, "\"%s:%u\"", text, ntohs(in->sin_port));
 	} else if (ss.ss_family == AF_INET6 && len >= head) {
 		inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
-		strbuf_printf(out, "\"[%s]:%u\"", text,
-			      ntohs(in6->sin6_port));
+		strbuf_printf(out, "\"[%s]:%u\"", text, ntohs(in6->sin6_port));
 	} else if (ss.ss_family == AF_UNIX && len > head) {
 		const char *path = (const char *)&ss + head;
 		size_t n = path[0] ? strnlen(path, len - head) : len - head;
@@ -187,8 +186,7 @@ static void render_times(struct strbuf *out, const struct timespec *ts)
 static void render_string(const struct call *c, int i, struct strbuf *out)
 {
 	if (c->resolved[i])
-		strbuf_json_string(out, c->resolved[i],
-				   strlen(c->resolved[i]));
+		strbuf_json_string(out, c->resolved[i], strlen(c->resolved[i]));
 	else if (c->str[i])
 		strbuf_json_string(out, c->str[i], c->str_len[i]);
 	else

@@ -76,10 +76,10 @@ static int64_t dents_read(struct call *c, struct target *t, struct dents *d)
 
 static int64_t dents(struct call *c, bool old)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	unsigned count = (unsigned)c->args[2];
-	struct dents d = { .size = count < DENTS_MAX ? count : DENTS_MAX,
-			   .old = old };
+	struct dents d = {.size = count < DENTS_MAX ? count : DENTS_MAX,
+			  .old = old};
 	AUTO_FREE unsigned char *buf = NULL;
 	int ret = call_fd_data(c, (gfd_t)c->args[0], &t);
 
@@ -123,9 +123,9 @@ static int dir_enter(struct call *c, const struct vref *ref)
 
 int64_t h_chdir(struct call *c)
 {
-	AUTO_PUT_VREF struct vref ref = { 0 };
-	int ret = call_ref(c, AT_FDCWD, c->str[0],
-			   VFS_FOLLOW | VFS_DIRECTORY, &ref);
+	AUTO_PUT_VREF struct vref ref = {0};
+	int ret = call_ref(c, AT_FDCWD, c->str[0], VFS_FOLLOW | VFS_DIRECTORY,
+			   &ref);
 
 	if (!ret)
 		ret = dir_enter(c, &ref);
@@ -137,7 +137,7 @@ int64_t h_chdir(struct call *c)
 
 int64_t h_fchdir(struct call *c)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret = call_fd_target(c, (gfd_t)c->args[0], &t);
 
 	if (ret)
@@ -153,9 +153,9 @@ int64_t h_fchdir(struct call *c)
 
 int64_t h_chroot(struct call *c)
 {
-	AUTO_PUT_VREF struct vref ref = { 0 };
-	int ret = call_ref(c, AT_FDCWD, c->str[0],
-			   VFS_FOLLOW | VFS_DIRECTORY, &ref);
+	AUTO_PUT_VREF struct vref ref = {0};
+	int ret = call_ref(c, AT_FDCWD, c->str[0], VFS_FOLLOW | VFS_DIRECTORY,
+			   &ref);
 
 	if (!ret)
 		ret = dir_enter(c, &ref);
@@ -206,7 +206,7 @@ int64_t h_sync(struct call *c)
 
 int64_t h_syncfs(struct call *c)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 
 	return call_fd_data(c, (gfd_t)c->args[0], &t);
 }

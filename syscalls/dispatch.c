@@ -54,6 +54,7 @@ static void dispatch_reset(struct call *c)
 	memset(c->resolved, 0, sizeof(c->resolved));
 	memset(&c->ev, 0, sizeof(c->ev));
 	c->nat = 0;
+	c->by_fd = false;
 	c->nout = 0;
 	c->arena_used = c->arena_mark;
 	while (c->nfds)
@@ -74,9 +75,9 @@ static void dispatch_blame(struct call *c)
 		path = c->resolved[i];
 	c->ev.path = path;
 	call_deny(c, policy_rule_name(c->s->policy, rule),
-		  hint ? policy_rule_hint(c->s->policy, rule,
-					  path ? path : "", hint, HINT_MAX) :
-			 NULL);
+		  hint ? policy_rule_hint(c->s->policy, rule, path ? path : "",
+					  hint, HINT_MAX)
+		       : NULL);
 }
 
 /* Who asked, while the lock still holds it; copied into the arena. */
@@ -98,8 +99,8 @@ static enum audit_verdict dispatch_verdict(const struct call *c, int64_t ret)
 {
 	if (ret == CALL_CONTINUE)
 		return AUDIT_PASS;
-	return c->row && c->row->support == SUP_EMUL ? AUDIT_EMULATE :
-						       AUDIT_ALLOW;
+	return c->row && c->row->support == SUP_EMUL ? AUDIT_EMULATE
+						     : AUDIT_ALLOW;
 }
 
 /* Is this call a decision that belongs in the stream? */
@@ -109,7 +110,11 @@ static bool dispatch_recorded(const struct call *c)
 		return true;
 	if (!c->s->cfg->audit)
 		return false;
-	return !c->row || (c->row->flags & ROW_NAMES) || c->s->cfg->audit_all;
+	if (!c->row || c->s->cfg->audit_all)
+		return true;
+	/* use of an open descriptor is no decision */
+	return (c->row->flags & ROW_NAMES) &&
+	       (!c->by_fd || (c->row->flags & ROW_MUTATES));
 }
 
 /* Fills the record, under the lock; true if it is to be written. */
@@ -128,7 +133,7 @@ static bool dispatch_record(struct call *c, int64_t ret)
 		c->ev.call = c->row->name;
 	else if (!c->ev.call)
 		c->ev.call = "unknown";
-	if (c->task)
+	if (c->task && !c->task->dead)
 		dispatch_who(c);
 	strbuf_reset(&c->args_text);
 	decode_render(c, &c->args_text);

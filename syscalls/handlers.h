@@ -14,8 +14,7 @@
 #define NATIVE(nr, name, spec, intr, why)
 #define JAILED(nr, name, spec, intr, err, why)
 #define REFUSE(nr, name, spec, err, note)
-#define ROW(nr, name, spec, jailed, bare, flags, intr, support, handler, \
-	    note)                                                        \
+#define ROW(nr, name, spec, jailed, bare, flags, intr, support, handler, note) \
 	int64_t handler(struct call *c);
 #include "table.def"
 

@@ -16,7 +16,7 @@
 static int64_t link_at(struct call *c, gfd_t olddir, const char *old,
 		       gfd_t newdir, const char *new, int flags)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	unsigned walk = flags & AT_SYMLINK_FOLLOW ? VFS_FOLLOW : 0;
 	struct vfs_at at;
 	int ret;
@@ -85,8 +85,8 @@ static int64_t unlink_at(struct call *c, gfd_t dirfd, const char *path,
 	ret = call_at(c, dirfd, path, &at);
 	if (ret)
 		return ret;
-	return flags & AT_REMOVEDIR ? vfs_rmdir(&c->vfs, &at) :
-				      vfs_unlink(&c->vfs, &at);
+	return flags & AT_REMOVEDIR ? vfs_rmdir(&c->vfs, &at)
+				    : vfs_unlink(&c->vfs, &at);
 }
 
 int64_t h_unlink(struct call *c)
@@ -122,8 +122,7 @@ static int64_t rename_at(struct call *c, gfd_t olddir, const char *old,
 		ret = call_at(c, newdir, new, &to);
 	if (ret)
 		return ret;
-	if ((flags & RENAME_WHITEOUT) &&
-	    !(c->vcred.caps & (1ULL << CAP_MKNOD)))
+	if ((flags & RENAME_WHITEOUT) && !(c->vcred.caps & (1ULL << CAP_MKNOD)))
 		return -EPERM;
 	return vfs_rename(&c->vfs, &from, &to, flags);
 }
@@ -203,8 +202,7 @@ static int64_t mknod_at(struct call *c, gfd_t dirfd, const char *path,
 
 int64_t h_mknod(struct call *c)
 {
-	return mknod_at(c, AT_FDCWD, c->str[0], (mode_t)c->args[1],
-			c->args[2]);
+	return mknod_at(c, AT_FDCWD, c->str[0], (mode_t)c->args[1], c->args[2]);
 }
 
 int64_t h_mknodat(struct call *c)
@@ -218,7 +216,7 @@ int64_t h_mknodat(struct call *c)
 static int64_t readlink_at(struct call *c, gfd_t dirfd, const char *path,
 			   gaddr_t addr, int size)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	bool empty = path && !*path;
 	ssize_t n;
 	char *buf;
@@ -232,8 +230,8 @@ static int64_t readlink_at(struct call *c, gfd_t dirfd, const char *path,
 	buf = call_alloc(c, PATH_LEN_MAX);
 	if (!buf)
 		return -ENOMEM;
-	n = t.foreign ? -EINVAL :
-			vfs_readlink(&c->vfs, &t.ref, buf, PATH_LEN_MAX);
+	n = t.foreign ? -EINVAL
+		      : vfs_readlink(&c->vfs, &t.ref, buf, PATH_LEN_MAX);
 	if (n < 0)
 		return n == -EINVAL && empty ? -ENOENT : n;
 	if (n > size)
@@ -244,8 +242,7 @@ static int64_t readlink_at(struct call *c, gfd_t dirfd, const char *path,
 
 int64_t h_readlink(struct call *c)
 {
-	return readlink_at(c, AT_FDCWD, c->str[0], c->args[1],
-			   (int)c->args[2]);
+	return readlink_at(c, AT_FDCWD, c->str[0], c->args[1], (int)c->args[2]);
 }
 
 int64_t h_readlinkat(struct call *c)

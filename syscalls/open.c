@@ -18,13 +18,13 @@
 
 #define OPEN_LARGEFILE 0100000 /* O_LARGEFILE is 0 in 64-bit headers */
 #define OPEN_TMPFILE   (O_TMPFILE & ~O_DIRECTORY)
-#define OPEN_VALID                                                       \
-	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |  \
-	 O_NONBLOCK | O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT |            \
-	 OPEN_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_NOATIME |         \
-	 O_CLOEXEC | O_PATH | OPEN_TMPFILE)
+#define OPEN_VALID                                                             \
+	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |        \
+	 O_NONBLOCK | O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT | OPEN_LARGEFILE | \
+	 O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH |           \
+	 OPEN_TMPFILE)
 #define OPEN_PATH_FLAGS (O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC)
-#define OPEN_MODE 07777
+#define OPEN_MODE	07777
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20
@@ -34,12 +34,12 @@ static const struct {
 	uint64_t resolve;
 	unsigned walk;
 } resolve_bits[] = {
-	{ RESOLVE_NO_XDEV, VFS_NO_XDEV },
-	{ RESOLVE_NO_MAGICLINKS, VFS_NO_MAGIC },
-	{ RESOLVE_NO_SYMLINKS, VFS_NO_SYMLINKS | VFS_NO_MAGIC },
-	{ RESOLVE_BENEATH, VFS_BENEATH },
-	{ RESOLVE_IN_ROOT, VFS_IN_ROOT },
-	{ RESOLVE_CACHED, 0 },
+	{RESOLVE_NO_XDEV, VFS_NO_XDEV},
+	{RESOLVE_NO_MAGICLINKS, VFS_NO_MAGIC},
+	{RESOLVE_NO_SYMLINKS, VFS_NO_SYMLINKS | VFS_NO_MAGIC},
+	{RESOLVE_BENEATH, VFS_BENEATH},
+	{RESOLVE_IN_ROOT, VFS_IN_ROOT},
+	{RESOLVE_CACHED, 0},
 };
 
 /* What open() and openat() make of their arguments: unknown bits go. */
@@ -169,7 +169,7 @@ static int64_t open_finish(struct call *c, struct vfs_opened *o, int flags)
 static int64_t open_how(struct call *c, gfd_t dirfd, const char *path,
 			const struct open_how *how)
 {
-	struct vfs_opened o = { .fd = -1, .block_dir = -1 };
+	struct vfs_opened o = {.fd = -1, .block_dir = -1};
 	int flags = (int)how->flags;
 	struct vfs_at at;
 	unsigned walk;
@@ -224,8 +224,8 @@ static int tail_is_zero(struct call *c, gaddr_t addr, uint64_t from,
 	unsigned char buf[256];
 
 	while (from < size) {
-		size_t n = size - from < sizeof(buf) ? (size_t)(size - from) :
-						       sizeof(buf);
+		size_t n = size - from < sizeof(buf) ? (size_t)(size - from)
+						     : sizeof(buf);
 		int ret = call_read(c, addr + from, buf, n);
 
 		if (ret)

@@ -71,7 +71,7 @@ bool target_is_dir(struct call *c, const struct target *t)
 
 static int at_base(struct call *c, gfd_t dirfd, struct vfs_at *at)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret;
 
 	if (at->path[0] == '/' || dirfd == AT_FDCWD)
@@ -129,9 +129,10 @@ int call_target(struct call *c, gfd_t dirfd, const char *path, unsigned flags,
 		path = "";
 	flags &= ~CALL_NULL_EMPTY;
 	if (path && !*path && (flags & VFS_EMPTY)) {
+		c->by_fd = true;
 		if (dirfd != AT_FDCWD)
 			return call_fd_target(c, dirfd, t);
-		at = (struct vfs_at){ .path = "" };
+		at = (struct vfs_at){.path = ""};
 		return vfs_lookup(&c->vfs, &at, flags, &t->ref);
 	}
 	ret = at_find(c, dirfd, path, &at);
@@ -209,11 +210,11 @@ static size_t text_join(char *buf, size_t len, size_t size, const char *path)
 
 /* The directory that holds the last name of at, links resolved: the length
  * of its path in buf (0 for "/"), or negative. */
-static ssize_t text_parent(struct call *c, const struct vfs_at *at,
-			   size_t head, char *buf, size_t size)
+static ssize_t text_parent(struct call *c, const struct vfs_at *at, size_t head,
+			   char *buf, size_t size)
 {
-	AUTO_PUT_VREF struct vref ref = { 0 };
-	struct vfs_at up = { .base = at->base };
+	AUTO_PUT_VREF struct vref ref = {0};
+	struct vfs_at up = {.base = at->base};
 	struct vfs_ctx ctx = c->vfs; /* a refusal here is not the call's */
 	char dir[PATH_LEN_MAX];
 	int ret;

@@ -19,7 +19,7 @@
  * then empty and st is all that is known. */
 struct target {
 	struct vref ref;
-	int fd; /* borrowed: closed at the end of the call */
+	int fd;		/* borrowed: closed at the end of the call */
 	struct stat st; /* valid if fd >= 0 */
 	bool foreign, opath;
 };

@@ -12,8 +12,7 @@
 #include "dispatch.h"
 #include "handlers.h"
 
-int64_t refuse_call(struct call *c, int err, const char *rule,
-		    const char *hint)
+int64_t refuse_call(struct call *c, int err, const char *rule, const char *hint)
 {
 	call_deny(c, rule, hint);
 	return dispatch_finish(c, -err);
@@ -27,8 +26,8 @@ int64_t refuse_row(struct call *c)
 	decode_args(c);
 	return refuse_call(c, err, bare_only ? "bare mode" : "not supported",
 			   bare_only ? "a machine with user namespaces "
-				       "(see cloche doctor)" :
-				       NULL);
+				       "(see cloche doctor)"
+				     : NULL);
 }
 
 /* "syscall_500": the number is part of the name, so that the lines at the end

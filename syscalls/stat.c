@@ -10,8 +10,8 @@
 #include "handlers.h"
 #include "pathfd.h"
 
-#define STAT_FLAGS                                                  \
-	(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH |    \
+#define STAT_FLAGS                                               \
+	(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | \
 	 AT_STATX_SYNC_TYPE)
 
 static void statx_time(struct statx_timestamp *out, const struct timespec *ts)
@@ -74,7 +74,7 @@ static int64_t stat_reply(struct call *c, struct target *t, gaddr_t addr)
 static int64_t stat_path(struct call *c, gfd_t dirfd, const char *path,
 			 unsigned walk, gaddr_t addr)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret = call_target(c, dirfd, path, walk, &t);
 
 	return ret ? ret : stat_reply(c, &t, addr);
@@ -92,7 +92,7 @@ int64_t h_lstat(struct call *c)
 
 int64_t h_fstat(struct call *c)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret = call_fd_target(c, (gfd_t)c->args[0], &t);
 
 	return ret ? ret : stat_reply(c, &t, c->args[1]);
@@ -110,7 +110,7 @@ int64_t h_newfstatat(struct call *c)
 
 int64_t h_statx(struct call *c)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int flags = (int)c->args[2];
 	struct statx *out;
 	int ret;
@@ -158,7 +158,7 @@ static int64_t statfs_reply(struct call *c, struct target *t, gaddr_t addr)
 
 int64_t h_statfs(struct call *c)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret = call_target(c, AT_FDCWD, c->str[0], VFS_FOLLOW, &t);
 
 	return ret ? ret : statfs_reply(c, &t, c->args[1]);
@@ -166,7 +166,7 @@ int64_t h_statfs(struct call *c)
 
 int64_t h_fstatfs(struct call *c)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret = call_fd_target(c, (gfd_t)c->args[0], &t);
 
 	return ret ? ret : statfs_reply(c, &t, c->args[1]);

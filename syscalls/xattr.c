@@ -36,10 +36,13 @@ struct xattr_at_args { /* struct xattr_args of linux/xattr.h, 6.13 */
 
 static struct xattr_op op_path(struct call *c, unsigned walk)
 {
-	return (struct xattr_op){ .dirfd = AT_FDCWD, .path = c->str[0],
-				  .walk = walk, .name = 1,
-				  .value = c->args[2], .size = c->args[3],
-				  .flags = (int)c->args[4] };
+	return (struct xattr_op){.dirfd = AT_FDCWD,
+				 .path = c->str[0],
+				 .walk = walk,
+				 .name = 1,
+				 .value = c->args[2],
+				 .size = c->args[3],
+				 .flags = (int)c->args[4]};
 }
 
 static struct xattr_op op_fd(struct call *c)
@@ -57,12 +60,12 @@ static int64_t op_at(struct call *c, struct xattr_op *op)
 
 	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
-	*op = (struct xattr_op){ .dirfd = (gfd_t)c->args[0],
-				 .path = c->str[1],
-				 .walk = call_at_flags(flags) |
-					 CALL_NULL_EMPTY,
-				 .name = 3,
-				 .value = c->args[3], .size = c->args[4] };
+	*op = (struct xattr_op){.dirfd = (gfd_t)c->args[0],
+				.path = c->str[1],
+				.walk = call_at_flags(flags) | CALL_NULL_EMPTY,
+				.name = 3,
+				.value = c->args[3],
+				.size = c->args[4]};
 	return 0;
 }
 
@@ -89,8 +92,7 @@ static int64_t op_at_args(struct call *c, struct xattr_op *op)
 }
 
 /* import_xattr_name: empty and too long are both ERANGE. */
-static int op_name(struct call *c, const struct xattr_op *op,
-		   const char **name)
+static int op_name(struct call *c, const struct xattr_op *op, const char **name)
 {
 	int err = c->arg_err[op->name];
 
@@ -116,7 +118,7 @@ static int op_target(struct call *c, const struct xattr_op *op,
 
 static int64_t xattr_set(struct call *c, const struct xattr_op *op)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	AUTO_FREE char *value = NULL;
 	const char *name;
 	int ret;
@@ -154,7 +156,7 @@ static int64_t xattr_give(struct call *c, const struct xattr_op *op,
 
 static int64_t xattr_get(struct call *c, const struct xattr_op *op)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	size_t size = op->size < XATTR_SIZE_MAX ? op->size : XATTR_SIZE_MAX;
 	AUTO_FREE char *buf = NULL;
 	const char *name;
@@ -173,7 +175,7 @@ static int64_t xattr_get(struct call *c, const struct xattr_op *op)
 
 static int64_t xattr_list(struct call *c, const struct xattr_op *op)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	size_t size = op->size < XATTR_LIST_MAX ? op->size : XATTR_LIST_MAX;
 	AUTO_FREE char *buf = NULL;
 	int ret = op_target(c, op, &t);
@@ -189,7 +191,7 @@ static int64_t xattr_list(struct call *c, const struct xattr_op *op)
 
 static int64_t xattr_remove(struct call *c, const struct xattr_op *op)
 {
-	AUTO_PUT_TARGET struct target t = { .fd = -1 };
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	const char *name;
 	int ret = op_name(c, op, &name);
 

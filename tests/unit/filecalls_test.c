@@ -25,15 +25,14 @@ static int64_t call6(int nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
 	call->tid = task.tid;
 	call->nr = nr;
 	call->arch = AUDIT_ARCH_X86_64;
-	memcpy(call->args, (uint64_t[]){ a, b, c, d, e, 0 },
-	       sizeof(call->args));
+	memcpy(call->args, (uint64_t[]){a, b, c, d, e, 0}, sizeof(call->args));
 	ret = dispatch_call(call);
 	call_free(call);
 	return ret;
 }
 
-#define CALL(nr, a, b, c, d, e)                                             \
-	call6(SYS_##nr, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c),        \
+#define CALL(nr, a, b, c, d, e)                                      \
+	call6(SYS_##nr, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), \
 	      (uint64_t)(d), (uint64_t)(e))
 
 TestSuite(filecalls, .init = start, .fini = stop);
@@ -89,10 +88,11 @@ Test(filecalls, errors_come_in_the_kernels_order)
 
 Test(filecalls, open_flags_are_judged_first)
 {
-	struct { uint64_t flags, mode, resolve, more; } how = { 0 };
+	struct {
+		uint64_t flags, mode, resolve, more;
+	} how = {0};
 
-	cr_expect_eq(CALL(open, NULL, O_CREAT | O_DIRECTORY, 0, 0, 0),
-		     -EINVAL);
+	cr_expect_eq(CALL(open, NULL, O_CREAT | O_DIRECTORY, 0, 0, 0), -EINVAL);
 	cr_expect_eq(CALL(open, NULL, O_TMPFILE, 0, 0, 0), -EINVAL);
 	cr_expect_eq(CALL(open, NULL, O_RDONLY, 0, 0, 0), -EFAULT);
 	cr_expect_eq(CALL(openat2, AT_FDCWD, "/tmp", &how, 8, 0), -EINVAL);
@@ -165,8 +165,7 @@ static struct call *decoded(int nr, uint64_t a, uint64_t b, uint64_t c,
 
 	call->tid = gettid();
 	call->row = sysrow_find(nr);
-	memcpy(call->args, (uint64_t[]){ a, b, c, d, 0, 0 },
-	       sizeof(call->args));
+	memcpy(call->args, (uint64_t[]){a, b, c, d, 0, 0}, sizeof(call->args));
 	decode_args(call);
 	return call;
 }
@@ -201,9 +200,9 @@ Test(decode, keeps_the_errno_of_what_cannot_be_copied)
 
 Test(decode, renders_flags_by_name_and_no_output_addresses)
 {
-	struct call *c = decoded(SYS_openat, (uint64_t)AT_FDCWD,
-				 (uint64_t) "a\"\x01",
-				 O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	struct call *c =
+		decoded(SYS_openat, (uint64_t)AT_FDCWD, (uint64_t) "a\"\x01",
+			O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	struct strbuf out;
 
 	strbuf_init(&out, 0);
@@ -228,7 +227,7 @@ Test(decode, renders_flags_by_name_and_no_output_addresses)
 
 Test(decode, bounds_a_socket_address_by_its_length)
 {
-	struct sockaddr_storage ss = { .ss_family = AF_UNIX };
+	struct sockaddr_storage ss = {.ss_family = AF_UNIX};
 	struct call *c;
 
 	c = decoded(SYS_connect, 3, (uint64_t)&ss, sizeof(ss) + 1, 0);

@@ -22,36 +22,38 @@
 #include "../../syscalls/table.h"
 #include "onetask.h"
 
-#define CHECK(x)                                                        \
-	do {                                                            \
-		if (!(x)) {                                             \
-			dprintf(2, "line %d: %s: errno %d\n", __LINE__, \
-				#x, errno);                             \
-			_exit(__LINE__ % 250 + 1);                      \
-		}                                                       \
+#define CHECK(x)                                                            \
+	do {                                                                \
+		if (!(x)) {                                                 \
+			dprintf(2, "line %d: %s: errno %d\n", __LINE__, #x, \
+				errno);                                     \
+			_exit(__LINE__ % 250 + 1);                          \
+		}                                                           \
 	} while (0)
 #define FAILS(x, e) CHECK((errno = 0, (x)) == -1 && errno == (e))
 
 /* Notifies what this folder's file handlers answer. */
 static const int trapped[] = {
-	SYS_open, SYS_openat, SYS_openat2, SYS_creat, SYS_stat, SYS_lstat,
-	SYS_fstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs,
-	SYS_access, SYS_faccessat, SYS_faccessat2, SYS_link, SYS_linkat,
-	SYS_symlink, SYS_symlinkat, SYS_unlink, SYS_unlinkat, SYS_rename,
-	SYS_renameat, SYS_renameat2, SYS_mkdir, SYS_mkdirat, SYS_mknod,
-	SYS_mknodat, SYS_rmdir, SYS_readlink, SYS_readlinkat, SYS_chmod,
-	SYS_fchmod, SYS_fchmodat, SYS_chown, SYS_fchown, SYS_lchown,
-	SYS_fchownat, SYS_utime, SYS_utimes, SYS_futimesat, SYS_utimensat,
-	SYS_truncate, SYS_setxattr, SYS_fsetxattr, SYS_getxattr,
-	SYS_fgetxattr, SYS_listxattr, SYS_removexattr, SYS_getdents,
-	SYS_getdents64, SYS_getcwd, SYS_chdir, SYS_fchdir, SYS_umask,
-	SYS_mount, 452 /* fchmodat2 */,
+	SYS_open,      SYS_openat,     SYS_openat2,   SYS_creat,
+	SYS_stat,      SYS_lstat,      SYS_fstat,     SYS_newfstatat,
+	SYS_statx,     SYS_statfs,     SYS_fstatfs,   SYS_access,
+	SYS_faccessat, SYS_faccessat2, SYS_link,      SYS_linkat,
+	SYS_symlink,   SYS_symlinkat,  SYS_unlink,    SYS_unlinkat,
+	SYS_rename,    SYS_renameat,   SYS_renameat2, SYS_mkdir,
+	SYS_mkdirat,   SYS_mknod,      SYS_mknodat,   SYS_rmdir,
+	SYS_readlink,  SYS_readlinkat, SYS_chmod,     SYS_fchmod,
+	SYS_fchmodat,  SYS_chown,      SYS_fchown,    SYS_lchown,
+	SYS_fchownat,  SYS_utime,      SYS_utimes,    SYS_futimesat,
+	SYS_utimensat, SYS_truncate,   SYS_setxattr,  SYS_fsetxattr,
+	SYS_getxattr,  SYS_fgetxattr,  SYS_listxattr, SYS_removexattr,
+	SYS_getdents,  SYS_getdents64, SYS_getcwd,    SYS_chdir,
+	SYS_fchdir,    SYS_umask,      SYS_mount,     452 /* fchmodat2 */,
 };
 
 static int listener_new(void)
 {
 	struct sock_filter prog[2 * ARRAY_SIZE(trapped) + 2];
-	struct sock_fprog fprog = { .filter = prog };
+	struct sock_fprog fprog = {.filter = prog};
 	size_t n = 0;
 
 	prog[n++] = (struct sock_filter)BPF_STMT(
@@ -159,9 +161,9 @@ Test(guestcalls, files_are_made_read_linked_and_removed)
 
 static void guest_attributes(void)
 {
-	struct timespec ts[2] = { { 1000, 5 }, { 2000, 7 } };
-	struct timespec omit[2] = { { 0, UTIME_OMIT }, { 3000, 0 } };
-	struct timespec bad[2] = { { 0, 1000000000 }, { 0, 0 } };
+	struct timespec ts[2] = {{1000, 5}, {2000, 7}};
+	struct timespec omit[2] = {{0, UTIME_OMIT}, {3000, 0}};
+	struct timespec bad[2] = {{0, 1000000000}, {0, 0}};
 	struct stat st;
 	char buf[100];
 	int fd = open("/tmp/f", O_RDWR | O_CREAT, 0666);
@@ -249,8 +251,8 @@ Test(guestcalls, directories_are_read_and_walked)
 
 static void guest_faults(void)
 {
-	char *ro = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
-			-1, 0);
+	char *ro =
+		mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct stat st;
 	int p[2];
 
@@ -268,4 +270,74 @@ static void guest_faults(void)
 Test(guestcalls, faults_and_foreign_descriptors)
 {
 	cr_expect_eq(guest_run(guest_faults), 0);
+}
+
+static char record[] = "/tmp/guestcalls-XXXXXX";
+
+static void start_audited(void)
+{
+	int fd = mkstemp(record);
+
+	cr_assert_geq(fd, 0);
+	close(fd);
+	cfg.audit = record;
+	start();
+}
+
+static void stop_audited(void)
+{
+	unlink(record);
+	stop();
+}
+
+TestSuite(recordedcalls, .init = start_audited, .fini = stop_audited);
+
+static void guest_recorded(void)
+{
+	struct stat st;
+	int dir;
+
+	CHECK(mkdir("/tmp/d", 0755) == 0);
+	CHECK(symlink("d", "/tmp/l") == 0);
+	CHECK((dir = open("/tmp/d", O_RDONLY | O_DIRECTORY)) >= 0);
+	CHECK(mkdirat(dir, "../l/./sub", 0755) == 0);
+	CHECK(chdir("/tmp/l") == 0);
+	CHECK(stat("sub/..", &st) == 0);
+	FAILS(unlink("none"), ENOENT);
+	FAILS(stat("../secret", &st), ENOENT);
+	FAILS(mkdir("/tmp/secret", 0755), EACCES);
+	FAILS((int)syscall(SYS_mount, 0, "/a", 0, 1, 0), EPERM);
+	FAILS(fstat(77, &st), EBADF);
+}
+
+static void expect_line(const char *text, const char *a, const char *b)
+{
+	for (const char *p = text, *end; (end = strchr(p, '\n')); p = end + 1) {
+		char line[1024];
+
+		snprintf(line, sizeof(line), "%.*s", (int)(end - p), p);
+		if (strstr(line, a) && strstr(line, b))
+			return;
+	}
+	cr_expect(false, "no record with %s and %s in\n%s", a, b, text);
+}
+
+Test(recordedcalls, records_show_resolved_paths_and_refusals)
+{
+	static char text[1 << 16];
+	FILE *f;
+
+	cr_assert_eq(guest_run(guest_recorded), 0);
+	cr_assert_eq(audit_flush(sentry.audit), 0);
+	cr_assert(f = fopen(record, "r"));
+	cr_assert_gt(fread(text, 1, sizeof(text) - 1, f), 0);
+	fclose(f);
+	expect_line(text, "\"mkdirat\"", "\"path\":\"/tmp/d/sub\"");
+	expect_line(text, "\"chdir\"", "\"path\":\"/tmp/d\"");
+	expect_line(text, "\"newfstatat\"", "\"path\":\"/tmp/d\"");
+	expect_line(text, "\"unlink\"", "/tmp/d/none");
+	expect_line(text, "/tmp/d/none", "ENOENT");
+	expect_line(text, "/tmp/secret", "\"deny\"");
+	expect_line(text, "\"mount\"", "\"deny\"");
+	cr_expect_null(strstr(text, "AT_EMPTY_PATH"), "%s", text);
 }

@@ -16,8 +16,12 @@
 
 static struct sentry sentry;
 static struct config cfg = {
-	.profile = "agent", .home = "/nonexistent", .workdir = "/tmp",
-	.project = "/nonexistent", .username = "user", .audit_head_fd = -1,
+	.profile = "agent",
+	.home = "/nonexistent",
+	.workdir = "/tmp",
+	.project = "/nonexistent",
+	.username = "user",
+	.audit_head_fd = -1,
 };
 static struct fsctx fs;
 static struct taskcred cred;
@@ -26,20 +30,24 @@ static struct task task;
 
 static char store[] = "/tmp/filecalls-XXXXXX";
 
-static unsigned mask_none(void *arg, const char *path, unsigned inherited,
+/* One rule: /tmp/secret is hidden. */
+static unsigned mask_test(void *arg, const char *path, unsigned inherited,
 			  uint32_t *rule)
 {
-	(void)arg, (void)path;
-	*rule = 0;
-	return inherited;
+	(void)arg;
+	if (strcmp(path, "/tmp/secret"))
+		return inherited;
+	*rule = 1;
+	return VFS_MASK_HIDE;
 }
 
 static void start(void)
 {
-	struct vfs_config vc = { .store_emulated = true, .mask = mask_none,
-				 .owner_uid = getuid(),
-				 .owner_gid = getgid(),
-				 .quota_bytes = 1 << 20 };
+	struct vfs_config vc = {.store_emulated = true,
+				.mask = mask_test,
+				.owner_uid = getuid(),
+				.owner_gid = getgid(),
+				.quota_bytes = 1 << 20};
 
 	cr_assert(mkdtemp(store));
 	vc.store_fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -50,7 +58,7 @@ static void start(void)
 	htable_init(&sentry.tasks);
 	htable_init(&sentry.tgroups_by_pid);
 	cr_assert_eq(policy_new(&cfg, &sentry.policy), 0);
-	cr_assert_eq(audit_open(NULL, "t", -1, &sentry.audit), 0);
+	cr_assert_eq(audit_open(cfg.audit, "t", -1, &sentry.audit), 0);
 	cr_assert_eq(vfs_new(&vc, &sentry.vfs), 0);
 	cr_assert_eq(vfs_mount_tmpfs(sentry.vfs, "/tmp", 01777, 0), 0);
 	fs.root = dentry_get(vfs_root(sentry.vfs));
