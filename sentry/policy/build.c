@@ -78,6 +78,8 @@ static void build_secret(struct policy *p, const struct curated *c,
 				       xasprintf("%s/%s", home, c->path);
 	s->literal = *c->path == '/' ? strcspn(c->path, "*?[\\") :
 		strlen(home) + 1 + strcspn(c->path, "*?[\\");
+	if (strncmp(c->path, "/**/", 4) == 0 && !strchr(c->path + 4, '/'))
+		s->name_only = s->pattern + 3;
 	s->why = c->why;
 	s->rule = build_name(p, xasprintf("secrets: %s", c->why));
 }
@@ -137,7 +139,9 @@ static void build_toolchains(struct policy *p, const char *home)
 	for (size_t i = 0; curated_home[i].path; i++) {
 		const struct curated *c = &curated_home[i];
 		AUTO_FREE char *path = xasprintf("%s/%s", home, c->path);
-		AUTO_FREE char *real = realpath(path, NULL);
+		/* most of them are not there: ask that first, it is cheaper */
+		AUTO_FREE char *real = access(path, F_OK) == 0 ?
+			realpath(path, NULL) : NULL;
 
 		build_place(p, PLACE_SHOWN, path, c->why);
 		/* the user's own link (dotfiles kept elsewhere), made before

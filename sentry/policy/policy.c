@@ -60,16 +60,28 @@ static bool is_sample(const struct policy *p, const char *path)
 	return false;
 }
 
-static const struct secret *secret_find(const struct policy *p,
-					const char *path)
+/* Most patterns fail on one byte: this is asked of every name once. */
+static bool secret_match(const struct secret *s, const char *path,
+			 size_t path_len, const char *name)
 {
-	for (size_t i = 0; i < p->nsecrets; i++) {
-		const struct secret *s = &p->secrets[i];
+	if (s->name_only)
+		return name[1] == s->name_only[1] &&
+		       glob_match(s->name_only, name);
+	return path_len >= s->literal &&
+	       path[s->literal - 1] == s->pattern[s->literal - 1] &&
+	       memcmp(path, s->pattern, s->literal) == 0 &&
+	       glob_match(s->pattern, path);
+}
 
-		if (strncmp(path, s->pattern, s->literal) == 0 &&
-		    glob_match(s->pattern, path) && !is_sample(p, path))
-			return s;
-	}
+static const struct secret *secret_find(const struct policy *p,
+					const char *path, size_t path_len)
+{
+	const char *name = strrchr(path, '/');
+
+	for (size_t i = 0; name && i < p->nsecrets; i++)
+		if (secret_match(&p->secrets[i], path, path_len, name) &&
+		    !is_sample(p, path))
+			return &p->secrets[i];
 	return NULL;
 }
 
@@ -93,7 +105,7 @@ static const struct place *closed_find(const struct policy *p,
 		if (x->kind == PLACE_CLOSED)
 			continue;
 		if (x->kind == PLACE_SHOWN && x->len >= closed->len &&
-		    path_covers(x->path, x->len, path))
+		    x->len <= path_len && path_covers(x->path, x->len, path))
 			return NULL;
 		if (x->len >= path_len && path_covers(path, path_len, x->path))
 			return NULL; /* on the way to something shown */
@@ -127,7 +139,7 @@ unsigned policy_mask(void *policy, const char *path, unsigned inherited,
 	if (m.exact)
 		return mask | VFS_MASK_RESET;
 	if (!m.above)
-		secret = secret_find(p, path);
+		secret = secret_find(p, path, len);
 	if (secret) {
 		*rule = secret->rule;
 		return mask | VFS_MASK_NOLOWER;

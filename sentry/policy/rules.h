@@ -9,7 +9,8 @@
 /* A secret: a pattern whose match is not shown. */
 struct secret {
 	char *pattern;	/* absolute */
-	size_t literal; /* bytes before the first special character */
+	size_t literal; /* bytes before the first special character; > 0 */
+	const char *name_only; /* "/NAME" of "/" "**" "/NAME", or NULL */
 	const char *why;
 	uint32_t rule;
 };
@@ -49,8 +50,10 @@ struct policy *policy_build(const struct config *cfg, bool as_root);
 /* True if path is dir or lies below it; dir as in struct place. */
 static inline bool path_covers(const char *dir, size_t len, const char *path)
 {
-	return strncmp(path, dir, len) == 0 &&
-	       (path[len] == '\0' || path[len] == '/');
+	/* a byte near the end tells most paths apart */
+	return (!len || strnlen(path, len) == len) &&
+	       (path[len] == '\0' || path[len] == '/') &&
+	       memcmp(path, dir, len) == 0;
 }
 
 #endif
