@@ -16,8 +16,17 @@ struct change {
 	char *path, *old;
 };
 
+/* A lower object that stands under another name, by (dev, ino); a directory
+ * node by its lower directory. */
+struct seen {
+	struct hnode node;
+	struct ov_node *n;
+};
+
 struct diff {
 	struct ov *ov;
+	struct seen *pool;
+	struct htable moved, origin;
 	struct change *list;
 	size_t count, cap;
 };
@@ -257,23 +266,46 @@ static int diff_kind(struct ov_node *n, struct hostdir *under,
 	return 0;
 }
 
+static struct ov_node *diff_origin(struct diff *d, const struct hostdir *h)
+{
+	struct hnode *p = htable_first(&d->origin,
+				       hash_u64((uintptr_t)h, 3));
+
+	for (; p; p = htable_next(p)) {
+		struct seen *s = container_of(p, struct seen, node);
+
+		if (s->n->lhost == h)
+			return s->n;
+	}
+	return NULL;
+}
+
 /* A node of the lower that stands somewhere else: is its old name gone? */
 static bool diff_moved(struct diff *d, const struct ov_node *n)
 {
-	const struct hostdir *h = lower_parent(n);
+	struct ov_node *dir = diff_origin(d, lower_parent(n));
+	struct ov_entry *e;
 
-	if (!h)
+	if (!dir)
 		return false;
-	list_for_each(p, &d->ov->nodes) {
-		struct ov_node *dir = list_entry(p, struct ov_node, list);
-		struct ov_entry *e;
+	if (!dir->nlink)
+		return true;
+	e = ov_entry_find(dir, lower_name(n));
+	return e && e->child != n;
+}
 
-		if (!dir->dir || !dir->has_lower || dir->lhost != h)
-			continue;
-		if (!dir->nlink)
+/* Does the lower's object live on under another name? */
+static bool diff_lives(struct diff *d, const struct stat *st)
+{
+	struct hnode *p =
+		htable_first(&d->moved, hash_u64(st->st_ino, st->st_dev));
+
+	for (; p; p = htable_next(p)) {
+		struct seen *s = container_of(p, struct seen, node);
+
+		if (s->n->lst.st_ino == st->st_ino &&
+		    s->n->lst.st_dev == st->st_dev && diff_moved(d, s->n))
 			return true;
-		e = ov_entry_find(dir, lower_name(n));
-		return e && e->child != n;
 	}
 	return false;
 }
@@ -289,7 +321,7 @@ static void diff_entry(struct diff *d, struct ov_node *dir,
 
 	c = diff_sizes(n, old ? &st : NULL);
 	if (!n) {
-		if (old)
+		if (old && !diff_lives(d, &st))
 			diff_add(d, VFS_DELETED, node_path(dir, e->name), NULL,
 				 &c);
 		return;
@@ -379,7 +411,48 @@ static void diff_inplace(struct diff *d, struct ov_node *n)
 	diff_add(d, (enum vfs_change_kind)kind, path, NULL, &c);
 }
 
-static int diff_overlay(struct diff *d)
+/* Is n a name of its own somewhere that is not its lower place? */
+static bool diff_has_moved(const struct ov_node *n)
+{
+	list_for_each(p, &n->names) {
+		struct ov_entry *e = list_entry(p, struct ov_entry, same);
+
+		/* Another lower hard link of it is at home as well. */
+		if (!e->dir->has_lower || !at_home(n, e->dir->lhost, e->name))
+			return true;
+	}
+	return false;
+}
+
+static void diff_prepare(struct diff *d)
+{
+	size_t count = 0;
+	struct seen *s;
+
+	list_for_each(p, &d->ov->nodes)
+		count += 2;
+	d->pool = s = xcalloc(count, sizeof(*s));
+	htable_init(&d->moved);
+	htable_init(&d->origin);
+	list_for_each(q, &d->ov->nodes) {
+		struct ov_node *n = list_entry(q, struct ov_node, list);
+
+		if (!n->has_lower)
+			continue;
+		if (n->dir) {
+			s->n = n;
+			htable_add(&d->origin, &s++->node,
+				   hash_u64((uintptr_t)n->lhost, 3));
+		}
+		if (n->nlink && n != d->ov->root && diff_has_moved(n)) {
+			s->n = n;
+			htable_add(&d->moved, &s++->node,
+				   hash_u64(n->lst.st_ino, n->lst.st_dev));
+		}
+	}
+}
+
+static int diff_nodes(struct diff *d)
 {
 	int ret = 0;
 
@@ -394,6 +467,18 @@ static int diff_overlay(struct diff *d)
 			return ret;
 	}
 	return 0;
+}
+
+static int diff_overlay(struct diff *d)
+{
+	int ret;
+
+	diff_prepare(d);
+	ret = diff_nodes(d);
+	htable_fini(&d->moved);
+	htable_fini(&d->origin);
+	free(d->pool);
+	return ret;
 }
 
 /* ---- all ------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "overlay_priv.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/sysmacros.h>
 
 static bool ov_real_times(const struct ov_node *n)
@@ -140,7 +141,7 @@ ssize_t ov_readlink(struct vfs_ctx *ctx, struct inode *inode, char *buf,
 
 static int ov_set_size(struct ov_node *n, struct vfs_attr *attr)
 {
-	AUTO_CLOSE int fd = -1;
+	char path[NAME_LEN_MAX + 32];
 	const char *name;
 	int dirfd;
 	int ret = ov_copy_up(n, NULL, !attr->size, &attr->job);
@@ -149,12 +150,11 @@ static int ov_set_size(struct ov_node *n, struct vfs_attr *attr)
 		ret = ov_object_place(n, &dirfd, &name);
 	if (ret < 0)
 		return ret;
-	fd = openat(dirfd, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return ov_store_errno(errno, "truncate");
-	if (ftruncate(fd, attr->size) < 0)
+	/* By path: watchers must see a change, and no open. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
+	if (truncate(path, attr->size) < 0)
 		return errno == EFBIG || errno == EINVAL ?
-			-errno : ov_store_errno(errno, "ftruncate");
+			-errno : ov_store_errno(errno, "truncate");
 	return 0;
 }
 
@@ -222,7 +222,8 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 		inode->gid = attr->gid;
 	if (attr->valid & (VFS_ATTR_ATIME | VFS_ATTR_MTIME))
 		ret = ov_set_times(n, attr);
-	if (!ret && (attr->valid & ~VFS_ATTR_SIZE))
+	if (!ret && ((attr->valid & (VFS_ATTR_MODE | VFS_ATTR_UID |
+				     VFS_ATTR_GID)) || !ov_real_times(n)))
 		ret = ov_mode_to_object(n);
 	ov_ctime_now(n);
 	if (n->nlink)

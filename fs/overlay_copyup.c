@@ -166,17 +166,11 @@ static void copy_put(struct ov_copy *c)
 
 static int copy_open(struct ov_node *n, int *src, int *dst)
 {
-	const char *name;
-	int dirfd, ret;
+	int ret = hostfs_open(n->lhost, n->lname, O_RDONLY, &n->lst, src);
 
-	ret = hostfs_open(n->lhost, n->lname, O_RDONLY, &n->lst, src);
 	if (ret < 0)
 		return ret == -ESTALE ? -ENOENT : ret;
-	ret = ov_object_place(n, &dirfd, &name);
-	if (ret < 0)
-		return ret;
-	*dst = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	return *dst < 0 ? ov_store_errno(errno, "copy-up") : 0;
+	return ov_object_open_quiet(n, O_RDWR, dst);
 }
 
 static struct vfs_job *copy_job(struct ov_node *n, struct ov_copy *c,

@@ -138,8 +138,6 @@ int ov_mirror_fd(struct ov_node *dir)
 static int ov_object_create(int dirfd, const char *name, mode_t type,
 			    const char *target)
 {
-	int fd;
-
 	switch (type) {
 	case S_IFDIR:
 		return mkdirat(dirfd, name, 0700) < 0 ? -errno : 0;
@@ -150,12 +148,8 @@ static int ov_object_create(int dirfd, const char *name, mode_t type,
 	case S_IFSOCK:
 		return mknodat(dirfd, name, type | 0600, 0) < 0 ? -errno : 0;
 	}
-	fd = openat(dirfd, name,
-		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
+	/* Not open(O_CREAT): watchers would see an open and a close. */
+	return mknodat(dirfd, name, S_IFREG | 0600, 0) < 0 ? -errno : 0;
 }
 
 /* One more mirrored name for an object that exists. */
@@ -276,7 +270,9 @@ int ov_object_keep(struct ov_node *n, struct ov_entry *e)
 			return store_watch(s, fd, e->name, n->sino, false);
 		return 0;
 	}
-	if (last && !store_busy(s, fd, e->name)) {
+	/* A watcher must not see us open the file: see below, then. */
+	if (last && (!n->upper || (!e->dir->dir->populated &&
+				   !store_busy(s, fd, e->name)))) {
 		/* Known to the core by number, perhaps; nobody holds it. */
 		vfs_object_del(n->ov->sb->vfs, store_dev(s), n->sino);
 		return 0;
@@ -285,11 +281,33 @@ int ov_object_keep(struct ov_node *n, struct ov_entry *e)
 	if (linkat(fd, e->name, store_side_fd(s), side, 0) < 0)
 		return ov_store_errno(errno, "link");
 	memcpy(n->side, side, sizeof(side));
-	if (last && !n->unlinked_watch) {
-		n->unlinked_watch = true;
-		return store_watch(s, fd, e->name, n->sino, true);
-	}
 	return 0;
+}
+
+int ov_object_open_quiet(struct ov_node *n, int flags, int *fd)
+{
+	int side_fd = store_side_fd(n->ov->store);
+	char side[STORE_NAME_MAX];
+	const char *name;
+	int dirfd, ret = ov_object_place(n, &dirfd, &name);
+
+	if (ret < 0)
+		return ret;
+	side[0] = '\0';
+	if (dirfd != side_fd) {
+		/* Opened by a name elsewhere, watchers of the directory see
+		 * nothing of it. */
+		store_side_name(n->ov->store, side);
+		if (linkat(dirfd, name, side_fd, side, 0) < 0)
+			return ov_store_errno(errno, "link");
+		dirfd = side_fd;
+		name = side;
+	}
+	*fd = openat(dirfd, name, flags | O_NOFOLLOW | O_CLOEXEC);
+	ret = *fd < 0 ? ov_store_errno(errno, "open") : 0;
+	if (side[0])
+		store_side_remove(n->ov->store, side, false);
+	return ret;
 }
 
 /* An unlinked file without descriptions is freed; else its closes are watched.

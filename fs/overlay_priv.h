@@ -180,6 +180,8 @@ int MUST_CHECK ov_object_make(struct ov_node *n, struct ov_node *dir,
 /* A place where the object can be opened: descriptor borrowed. */
 int MUST_CHECK ov_object_place(struct ov_node *n, int *dirfd,
 			       const char **name);
+/* For the sentry's own use: no event for watchers of a directory. */
+int MUST_CHECK ov_object_open_quiet(struct ov_node *n, int flags, int *fd);
 int MUST_CHECK ov_object_stat(struct ov_node *n, struct stat *st);
 /* The mirrored name e goes. Keeps the object alive under side/ if needed. */
 int MUST_CHECK ov_object_keep(struct ov_node *n, struct ov_entry *e);

@@ -147,6 +147,7 @@ static inline void fixture_init(struct fixture *f, unsigned flags)
 	cr_assert_eq(vfs_mount_host(f->vfs, f->host, "/w", flags), 0);
 	f->cred.uid = geteuid();
 	f->cred.gid = getegid();
+	f->cred.caps = geteuid() ? 0 : ~0ULL;
 	f->ctx = (struct vfs_ctx){.vfs = f->vfs,
 				  .cred = &f->cred,
 				  .root = vfs_root(f->vfs),

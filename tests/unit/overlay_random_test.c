@@ -1,0 +1,263 @@
+/*
+ * overlay_random_test.c - random operations on the overlay and on a real copy
+ * of its lower tree: errno, names, contents, link counts and modes must agree.
+ *
+ * OVERLAY_SEED and OVERLAY_OPS choose the run; the seed is printed.
+ */
+#include "overlay_fixture.h"
+
+#include <sys/xattr.h>
+
+static struct fixture f;
+static char real[64];
+static uint64_t seed;
+
+static const char *const names[] = {"a", "b", "d", "e", "h1", "l", "x", "y"};
+
+static unsigned rnd(unsigned n)
+{
+	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (unsigned)(seed >> 33) % n;
+}
+
+static int copy_tree(const char *from, const char *to)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd), "cp -a %s/. %s && rm %s/fifo", from, to,
+		 to);
+	return system(cmd);
+}
+
+/* A path of one to three names below /w; sub is the part after it. */
+static void random_path(char *sub, size_t size)
+{
+	size_t len = 0;
+
+	for (unsigned i = 0, n = 1 + rnd(3); i < n; i++)
+		len += (size_t)snprintf(sub + len, size - len, "/%s",
+					names[rnd(ARRAY_SIZE(names))]);
+}
+
+static void both(const char *sub, char *v, char *r)
+{
+	snprintf(v, 128, "/w%s", sub);
+	snprintf(r, 128, "%s%s", real, sub);
+}
+
+static int ret_of(int ret)
+{
+	return ret < 0 ? -errno : ret;
+}
+
+static int write_both(const char *v, const char *r, int flags)
+{
+	char data[32];
+	int n = snprintf(data, sizeof(data), "%u", rnd(1000000));
+	int b = ret_of(open(r, flags | O_WRONLY | O_NOFOLLOW, 0644));
+	int a = fx_try_open(&f, v, flags | O_WRONLY | O_NOFOLLOW, 0644);
+
+	cr_assert((a < 0 ? a : 0) == (b < 0 ? b : 0), "open %s %x: %d, not %d",
+		  v, flags, a, b);
+	if (a >= 0 && (write(a, data, (size_t)n) != n ||
+		       write(b, data, (size_t)n) != n))
+		cr_assert_fail("write");
+	if (a >= 0)
+		close(a);
+	if (b >= 0)
+		close(b);
+	return 0;
+}
+
+static void check(const char *what, const char *v, int a, int b)
+{
+	cr_assert(a == b, "%s %s: %s, not %s", what, v, strerror(-a),
+		  strerror(-b));
+}
+
+static int chmod_virtual(const char *v, mode_t mode)
+{
+	struct vfs_at at = {NULL, v};
+	struct vref ref = {0};
+	struct vfs_attr attr = {.valid = VFS_ATTR_MODE, .mode = mode};
+	int ret = vfs_lookup(&f.ctx, &at, VFS_FOLLOW, &ref);
+
+	if (ret < 0)
+		return ret;
+	ret = vfs_setattr(&f.ctx, &ref, &attr);
+	vref_put(&ref);
+	return ret;
+}
+
+static int truncate_virtual(const char *v, off_t size)
+{
+	struct vfs_at at = {NULL, v};
+	struct vref ref = {0};
+	struct vfs_attr attr = {.valid = VFS_ATTR_SIZE, .size = size};
+	int ret = vfs_lookup(&f.ctx, &at, VFS_FOLLOW, &ref);
+
+	if (ret < 0)
+		return ret;
+	ret = vfs_setattr(&f.ctx, &ref, &attr);
+	if (ret == -EINPROGRESS) {
+		ret = vfs_job_finish(f.vfs, attr.job,
+				     vfs_job_run(attr.job, NULL));
+		attr.job = NULL;
+		if (!ret)
+			ret = vfs_setattr(&f.ctx, &ref, &attr);
+	}
+	vref_put(&ref);
+	return ret;
+}
+
+static void one_operation(void)
+{
+	char s1[64], s2[64], v[128], r[128], v2[128], r2[128];
+	struct vfs_at at = {NULL, v};
+	unsigned n = rnd(1000);
+
+	random_path(s1, sizeof(s1));
+	random_path(s2, sizeof(s2));
+	both(s1, v, r);
+	both(s2, v2, r2);
+	switch (rnd(13)) {
+	case 0:
+		write_both(v, r, O_APPEND);
+		break;
+	case 1:
+		write_both(v, r, O_CREAT);
+		break;
+	case 2:
+		write_both(v, r, O_CREAT | O_TRUNC);
+		break;
+	case 3:
+		write_both(v, r, O_CREAT | O_EXCL);
+		break;
+	case 4:
+		check("mkdir", v, fx_mkdir(&f, v, 0755), ret_of(mkdir(r, 0755)));
+		break;
+	case 5:
+		check("unlink", v, fx_unlink(&f, v), ret_of(unlink(r)));
+		break;
+	case 6:
+		check("rmdir", v, fx_rmdir(&f, v), ret_of(rmdir(r)));
+		break;
+	case 7:
+		check("rename", v, fx_rename(&f, v, v2, 0),
+		      ret_of(rename(r, r2)));
+		break;
+	case 8:
+		check("exchange", v, fx_rename(&f, v, v2, RENAME_EXCHANGE),
+		      ret_of(renameat2(AT_FDCWD, r, AT_FDCWD, r2,
+				       RENAME_EXCHANGE)));
+		break;
+	case 9:
+		check("link", v, fx_link(&f, v, v2), ret_of(link(r, r2)));
+		break;
+	case 10:
+		check("symlink", v, vfs_symlink(&f.ctx, s2 + 1, &at),
+		      ret_of(symlink(s2 + 1, r)));
+		break;
+	case 11:
+		check("chmod", v, chmod_virtual(v, 0600 | (n & 0177)),
+		      ret_of(chmod(r, 0600 | (n & 0177))));
+		break;
+	case 12:
+		check("truncate", v, truncate_virtual(v, n),
+		      ret_of(truncate(r, n)));
+		break;
+	}
+}
+
+/* ---- comparing the trees --------------------------------------------- */
+
+static void compare_file(const char *v, const char *r, const struct stat *st)
+{
+	static char a[70000], b[70000];
+	int x = fx_open(&f, v, O_RDONLY, 0);
+	int y = open(r, O_RDONLY);
+	ssize_t n = read(x, a, sizeof(a)), m = read(y, b, sizeof(b));
+
+	(void)st;
+	cr_assert(n == m && !memcmp(a, b, (size_t)n), "content of %s", v);
+	close(x);
+	close(y);
+}
+
+static int compare_one(const char *r, const struct stat *st, int type,
+		       struct FTW *ftw)
+{
+	char v[512], a[256] = "", b[256] = "";
+	struct statx sx;
+	struct vref ref;
+
+	(void)type;
+	(void)ftw;
+	snprintf(v, sizeof(v), "/w%s", r + strlen(real));
+	sx = fx_stat(&f, v);
+	cr_assert(sx.stx_mode == st->st_mode, "mode of %s: %o, not %o", v,
+		  sx.stx_mode, st->st_mode);
+	cr_assert(sx.stx_nlink == st->st_nlink, "links of %s: %u, not %lu", v,
+		  sx.stx_nlink, st->st_nlink);
+	if (!S_ISDIR(st->st_mode))
+		cr_assert(sx.stx_size == (uint64_t)st->st_size,
+			  "size of %s: %lu, not %ld", v,
+			  (unsigned long)sx.stx_size, st->st_size);
+	if (S_ISREG(st->st_mode))
+		compare_file(v, r, st);
+	if (S_ISLNK(st->st_mode)) {
+		ref = fx_ref(&f, v);
+		cr_assert(vfs_readlink(&f.ctx, &ref, a, 255) ==
+			  readlink(r, b, 255));
+		cr_assert_str_eq(a, b);
+		vref_put(&ref);
+	}
+	if (S_ISDIR(st->st_mode)) {
+		struct dirent **list;
+		int n = scandir(r, &list, NULL, NULL);
+		struct fx_reader reader;
+		int got = 0;
+
+		fx_reader_init(&reader, &f, v);
+		while (fx_reader_next(&reader)) {
+			bool found = false;
+
+			for (int i = 0; i < n; i++)
+				found |= !strcmp(list[i]->d_name, reader.name);
+			cr_assert(found, "%s in %s", reader.name, v);
+			got++;
+		}
+		fx_reader_fini(&reader);
+		cr_assert(got == n, "entries of %s: %d, not %d", v, got, n);
+		for (int i = 0; i < n; i++)
+			free(list[i]);
+		free(list);
+	}
+	return 0;
+}
+
+Test(overlay_random, behaves_as_a_real_directory, .timeout = 300)
+{
+	const char *s = getenv("OVERLAY_SEED"), *o = getenv("OVERLAY_OPS");
+	unsigned ops = o ? (unsigned)atoi(o) : 20000;
+
+	seed = s ? strtoull(s, NULL, 0) :
+		   (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
+	printf("OVERLAY_SEED=%#" PRIx64 " OVERLAY_OPS=%u\n", seed, ops);
+	fflush(stdout);
+	umask(022);
+	fixture_init(&f, 0);
+	snprintf(real, sizeof(real), "/dev/shm/ovrealXXXXXX");
+	cr_assert(mkdtemp(real));
+	cr_assert_eq(copy_tree(f.host, real), 0);
+	cr_assert_eq(chmod_virtual("/w", 0755), 0);
+	chmod(real, 0755);
+	for (unsigned i = 0; i < ops; i++) {
+		one_operation();
+		if (i % 500 == 499)
+			nftw(real, compare_one, 32, FTW_PHYS);
+	}
+	nftw(real, compare_one, 32, FTW_PHYS);
+	nftw(real, fx_rm_one, 32, FTW_PHYS | FTW_DEPTH);
+	fixture_fini(&f);
+}
