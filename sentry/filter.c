@@ -60,8 +60,8 @@ static int filter_rows(scmp_filter_ctx ctx, bool bare)
 
 static int filter_setup(scmp_filter_ctx ctx)
 {
-	int err = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH,
-				   SCMP_ACT_NOTIFY);
+	int err =
+		seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_NOTIFY);
 
 	if (!err)
 		err = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE,
@@ -121,5 +121,5 @@ int filter_build(bool bare, struct sock_fprog *out)
 void filter_free(struct sock_fprog *prog)
 {
 	free(prog->filter);
-	*prog = (struct sock_fprog){ 0 };
+	*prog = (struct sock_fprog){0};
 }

@@ -426,6 +426,18 @@ static void init_message(struct init *in)
 		kill(-in->main, m.value);
 }
 
+/* The caller's environment may hold secrets, and a fork has a copy of it where
+ * /proc/1/environ points. The command's own is in cfg->envp. */
+static void init_scrub(void)
+{
+	extern char **environ;
+
+	for (char **e = environ; e && *e; e++)
+		explicit_bzero(*e, strlen(*e));
+	clearenv();
+	prctl(PR_SET_NAME, "init", 0, 0, 0);
+}
+
 NORETURN void init_main(const struct config *cfg, int sock, bool bare,
 			const char *bare_dir)
 {
@@ -441,6 +453,7 @@ NORETURN void init_main(const struct config *cfg, int sock, bool bare,
 		in.sock = sock = 3;
 	}
 	close_range(4, ~0U, 0);
+	init_scrub();
 	init_build(&in, bare_dir);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &in.mask);

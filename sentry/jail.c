@@ -162,7 +162,8 @@ static int bare_dir_make(struct jail *j)
 		if (!base || statvfs(base, &sv) < 0 || sv.f_flag & ST_NOEXEC)
 			continue;
 		dir = xasprintf("%s/cloche-XXXXXX", base);
-		if (!mkdtemp(dir))
+		/* Guests of real root have another id, and need the stub. */
+		if (!mkdtemp(dir) || chmod(dir, 0711) < 0)
 			continue;
 		j->bare_dir = dir;
 		dir = NULL;

@@ -11,7 +11,13 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "audit/audit.h"
 #include "procsrc.h"
+#include "task.h"
+#include "../fs/devfs.h"
+#include "../fs/procfs.h"
+#include "../fs/runfs.h"
+#include "../fs/sysfs.h"
 #include "task.h"
 
 static void must(int ret, const char *what)
@@ -64,6 +70,10 @@ static void make_dir(struct sentry *s, const char *path, mode_t mode,
 
 static void mount_run(struct sentry *s)
 {
+	struct runfs_config run = {
+		.denials = (void (*)(void *, struct strbuf *))audit_denials,
+		.arg = s->audit,
+	};
 	char user[64];
 
 	must(vfs_mount_tmpfs(s->vfs, "/run", 0755, 0), "/run");
@@ -71,18 +81,29 @@ static void mount_run(struct sentry *s)
 	make_dir(s, "/run/user", 0755, false);
 	snprintf(user, sizeof(user), "/run/user/%u", s->cfg->uid);
 	make_dir(s, user, 0700, true);
+	must(runfs_mount(s->vfs, "/run/cloche", &run), "/run/cloche");
 }
 
 static void mount_system(struct sentry *s, int devpts_fd)
 {
-	struct procsrc_fds fds = {
-		.proc = open_dir("/proc"), .sys = open_dir("/sys"),
-		.dev = open_dir("/dev"), .devpts = devpts_fd,
+	struct procfs_config proc = {
+		.src = procsrc_ops(), .arg = s, .host_proc = open_dir("/proc"),
+	};
+	struct devfs_config dev = {
+		.host_dev = open_dir("/dev"), .devpts = devpts_fd,
+		.uid = s->cfg->uid, .ctty = procsrc_ctty, .arg = s,
+	};
+	struct sysfs_config sys = {
+		.host_sys = open_dir("/sys"),
+		.memory = s->cfg->limits.memory, .pids = s->cfg->limits.pids,
+		.cpus = s->cfg->limits.cpus,
 	};
 
-	mount_run(s); /* /run/cloche goes into it */
-	must(procsrc_mount(s, &fds), "/proc, /sys and /dev");
+	must(procfs_mount(s->vfs, "/proc", &proc), "/proc");
+	must(sysfs_mount(s->vfs, "/sys", &sys), "/sys");
+	must(devfs_mount(s->vfs, "/dev", &dev), "/dev");
 	must(vfs_mount_tmpfs(s->vfs, "/dev/shm", 01777, 0), "/dev/shm");
+	mount_run(s);
 }
 
 static void mount_rule(struct sentry *s, const struct file_rule *r)

@@ -60,8 +60,9 @@ static pid_t inner(struct procsrc *ps, const struct strbuf *status,
 	return ps->s->bare ? group_to_virtual(ps, v) : (pid_t)v;
 }
 
-static void fill_ids(struct procsrc *ps, const struct proctarget *t,
-		     const struct strbuf *status, struct proctext_ids *ids)
+static void fill_ids(struct procsrc *ps, const struct vfs_ctx *ctx,
+		     const struct proctarget *t, const struct strbuf *status,
+		     struct proctext_ids *ids)
 {
 	ids->pid = t->vtid;
 	ids->tgid = t->vpid;
@@ -70,6 +71,7 @@ static void fill_ids(struct procsrc *ps, const struct proctarget *t,
 	ids->pgrp = inner(ps, status, "NSpgid");
 	ids->sid = inner(ps, status, "NSsid");
 	ids->tpgid = -1;
+	ids->running = (t->tid ? t->tid : t->pid) == ctx->viewer_tid;
 }
 
 static bool may_see(const struct vfs_ctx *ctx, const struct proctarget *t)
@@ -110,7 +112,7 @@ TEXT_FN(text_stat)
 	if (!err) {
 		long tpgid = proctext_stat_field(stat.data, stat.len, 8);
 
-		fill_ids(ps, t, &status, &ids);
+		fill_ids(ps, ctx, t, &status, &ids);
 		if (tpgid > 0)
 			ids.tpgid = group_to_virtual(ps, tpgid);
 		err = proctext_stat(stat.data, stat.len, &ids, !may_see(ctx, t),
@@ -153,7 +155,7 @@ TEXT_FN(text_status)
 	int err = slurp(ps, t, "status", &b);
 
 	if (!err) {
-		fill_ids(ps, t, &b, &ids);
+		fill_ids(ps, ctx, t, &b, &ids);
 		fill_cred(t, &cred);
 		proctext_status(b.data, b.len, &ids, &cred, out);
 	}
@@ -235,7 +237,7 @@ TEXT_FN(text_children)
 		strbuf_reset(&b);
 		if (procsrc_read(ps, &c, "status", &b))
 			continue;
-		fill_ids(ps, &c, &b, &ids);
+		fill_ids(ps, ctx, &c, &b, &ids);
 		if (ids.ppid == t->vpid)
 			strbuf_printf(out, "%d ", tgroup_vpid(tg));
 	}

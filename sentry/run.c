@@ -26,6 +26,7 @@
 #include "exec.h"
 #include "filter.h"
 #include "jail.h"
+#include "limits.h"
 #include "mounts.h"
 #include "notify.h"
 #include "policy/policy.h"
@@ -46,7 +47,8 @@ struct run {
 	int slave;  /* kept open until the last guest has gone */
 	int sigfd, timer;
 	bool ended; /* the first command has ended */
-	bool timed_out;
+	bool timed_out, limited;
+	uint64_t sampled_ms; /* when limits were last looked at */
 	pthread_t notify;
 	sigset_t old_mask;
 };
@@ -333,16 +335,48 @@ static void on_signal(struct run *r)
 		jail_signal(&r->jail, (int)si.ssi_signo);
 }
 
+/* Says what was limited, records it, and ends the sandbox. */
+static void limit_reached(struct run *r, const char *what, const char *option)
+{
+	struct audit_event ev = {.call = "limit", .verdict = AUDIT_LIMIT};
+	char args[96];
+
+	ev.args = args;
+	ev.args_len = (size_t)snprintf(args, sizeof(args), "{\"limit\":\"%s\"}",
+				       what);
+	snprintf(ev.rule, sizeof(ev.rule), "%s", option);
+	audit_emit(r->s.audit, &ev);
+	log_info("the limit of %s was reached and the sandbox stopped; %s "
+		 "sets it", what, option);
+	kill_guests(r);
+}
+
 static void on_timeout(struct run *r)
 {
 	uint64_t n;
 
 	if (read(r->timer, &n, sizeof(n)) < 0)
 		return;
-	log_info("time limit of %llu ms reached: stopped",
-		 (unsigned long long)r->s.cfg->limits.timeout_ms);
 	r->timed_out = true;
-	kill_guests(r);
+	limit_reached(r, "time", "--timeout");
+}
+
+static void sample_limits(struct run *r)
+{
+	const char *what = limits_check(&r->s);
+
+	if (!what || r->limited)
+		return;
+	r->limited = true;
+	limit_reached(r, what, what[0] == 'm' ? "--memory" : "--cpu-time");
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
 enum { P_JAIL, P_SIGNAL, P_TIMER, P_VFS, P_WAKE, P_TERM, P_COUNT = P_TERM +
@@ -366,8 +400,14 @@ static void loop_once(struct run *r)
 		terminal_pollfds(&r->term, p + P_TERM);
 		count = P_COUNT;
 	}
-	if (poll(p, count, busy ? WORKERS_TICK_MS : -1) < 0)
+	if (poll(p, count, busy ? WORKERS_TICK_MS :
+			   limits_sampled(s->cfg) ? LIMITS_TICK_MS : -1) < 0)
 		return;
+	if (limits_sampled(s->cfg) &&
+	    now_ms() - r->sampled_ms >= LIMITS_TICK_MS) {
+		r->sampled_ms = now_ms();
+		sample_limits(r);
+	}
 	if (p[P_WAKE].revents && read(workers_wake_fd(s), &n, sizeof(n)) < 0)
 		return;
 	if (busy)
