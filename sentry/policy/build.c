@@ -74,6 +74,7 @@ static void build_secret(struct policy *p, const struct curated *c,
 			     (p->nsecrets + 1) * sizeof(*p->secrets));
 	BUG_ON(!p->secrets);
 	s = &p->secrets[p->nsecrets++];
+	memset(s, 0, sizeof(*s));
 	s->pattern = *c->path == '/' ? xstrdup(c->path) :
 				       xasprintf("%s/%s", home, c->path);
 	s->literal = *c->path == '/' ? strcspn(c->path, "*?[\\") :
