@@ -92,41 +92,61 @@ static int how_check_resolve(const struct open_how *how, unsigned *walk)
 	return how->resolve & RESOLVE_CACHED ? -EAGAIN : 0;
 }
 
-/* On a worker: the open of a FIFO's node in the store. */
+/* An open that waits for a FIFO's other end. */
+struct open_wait {
+	struct vfs_opened o;
+	bool cloexec;
+};
+
+static void open_wait_free(struct open_wait *w)
+{
+	vfs_opened_fini(&w->o);
+	free(w);
+}
+
+/* The node in the store, by its name there: which may by now be another's, so
+ * nothing is truncated, and only a FIFO is given out. */
+static int open_fifo(const struct vfs_opened *o)
+{
+	int flags = (o->block_flags & ~O_TRUNC) | O_CLOEXEC | O_NOFOLLOW;
+	AUTO_CLOSE int fd = openat(o->block_dir, o->block_name, flags);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISFIFO(st.st_mode) ? fd_take(&fd) : -ENOENT;
+}
+
+/* On a worker. */
 static int64_t open_blocking(struct call *c, void *arg)
 {
-	struct vfs_opened *o = arg;
-	bool cloexec = o->block_flags & O_CLOEXEC;
-	int fd, err;
+	struct open_wait *w = arg;
+	bool cloexec = w->cloexec;
+	int fd;
 
 	do {
-		fd = openat(o->block_dir, o->block_name,
-			    o->block_flags | O_CLOEXEC | O_NOFOLLOW);
-		err = fd < 0 ? -errno : 0;
-	} while (err == -EINTR && !c->cancel);
+		fd = open_fifo(&w->o);
+	} while (fd == -EINTR && !c->cancel);
 	call_lock(c);
-	vfs_opened_fini(o);
+	open_wait_free(w);
 	call_unlock(c);
-	free(o);
-	return fd < 0 ? err : call_return_fd(c, fd, cloexec);
+	return fd < 0 ? fd : call_return_fd(c, fd, cloexec);
 }
 
 static int64_t open_park(struct call *c, struct vfs_opened *o, int flags)
 {
-	struct vfs_opened *kept = malloc(sizeof(*kept));
+	struct open_wait *w = malloc(sizeof(*w));
 	int64_t ret;
 
-	if (!kept)
+	if (!w)
 		return -ENOMEM;
-	*kept = *o;
-	kept->block_flags |= flags & O_CLOEXEC;
+	w->o = *o;
+	w->cloexec = flags & O_CLOEXEC;
 	memset(o, 0, sizeof(*o));
 	o->fd = o->block_dir = -1;
-	ret = call_block(c, open_blocking, kept);
-	if (ret != CALL_DEFERRED) {
-		vfs_opened_fini(kept);
-		free(kept);
-	}
+	ret = call_block(c, open_blocking, w);
+	if (ret != CALL_DEFERRED)
+		open_wait_free(w);
 	return ret;
 }
 
@@ -137,7 +157,8 @@ static int64_t open_deliver(struct call *c, struct vfs_opened *o, int flags)
 	if ((flags & O_NONBLOCK) && !(flags & O_PATH)) {
 		int now = fcntl(o->fd, F_GETFL);
 
-		if (now < 0 || fcntl(o->fd, F_SETFL, now | O_NONBLOCK) < 0) {
+		if (now < 0 || (!(now & O_NONBLOCK) &&
+				fcntl(o->fd, F_SETFL, now | O_NONBLOCK) < 0)) {
 			log_host(errno, "fcntl");
 			return -EIO;
 		}
