@@ -9,7 +9,7 @@
 #include "help.h"
 
 #define CAP_WORDS_MAX _LINUX_CAPABILITY_U32S_3
-#define CAP_ALL ((1ull << (CAP_LAST_CAP + 1)) - 1)
+#define CAP_ALL	      ((1ull << (CAP_LAST_CAP + 1)) - 1)
 
 /* Reads the header; *words is the number of data structures. A version that
  * is not known is answered with the one we like, and -EINVAL. */
@@ -74,7 +74,7 @@ int64_t h_capget(struct call *c)
 
 int64_t h_capset(struct call *c)
 {
-	struct __user_cap_data_struct data[CAP_WORDS_MAX] = { 0 };
+	struct __user_cap_data_struct data[CAP_WORDS_MAX] = {0};
 	struct __user_cap_header_struct h;
 	uint64_t eff = 0, perm = 0, inh = 0;
 	struct taskcred *k = c->task->cred;

@@ -16,7 +16,7 @@
 
 static int64_t fcntl_getfl(struct call *c)
 {
-	AUTO_PUT_VREF struct vref ref = { 0 };
+	AUTO_PUT_VREF struct vref ref = {0};
 	int fd = call_fd(c, arg_int(c, 0));
 	bool opath = false;
 	struct stat st;
@@ -43,14 +43,14 @@ static int ofd_prepare(struct call *c, const struct lock_fd *l,
 		return err;
 	if (fl->l_pid != 0)
 		return -EINVAL;
-	*req = (struct lockreq){ .type = fl->l_type };
+	*req = (struct lockreq){.type = fl->l_type};
 	lock_fd_key(l, &req->key);
 	return lock_range(l, fl, &req->start, &req->end);
 }
 
 int64_t ofdlock_get(struct call *c)
 {
-	AUTO_LOCK_FD struct lock_fd l = { .fd = -1 };
+	AUTO_LOCK_FD struct lock_fd l = {.fd = -1};
 	struct lockreq req;
 	struct plock *p;
 	struct flock fl;
@@ -65,10 +65,10 @@ int64_t ofdlock_get(struct call *c)
 		fl.l_type = p->type;
 		fl.l_whence = SEEK_SET;
 		fl.l_start = p->start;
-		fl.l_len = p->end == LOCK_OFFSET_MAX ? 0 :
-						       p->end - p->start + 1;
-		fl.l_pid = tgroup_vpid(container_of(p->owner, struct tgroup,
-						    posix_locks));
+		fl.l_len =
+			p->end == LOCK_OFFSET_MAX ? 0 : p->end - p->start + 1;
+		fl.l_pid = tgroup_vpid(
+			container_of(p->owner, struct tgroup, posix_locks));
 	} else if (fcntl(l.fd, F_OFD_GETLK, &fl) < 0) {
 		return -errno;
 	}
@@ -120,9 +120,9 @@ static int64_t ofd_block(struct call *c, struct lock_fd *l,
 
 	if (!w)
 		return -ENOLCK;
-	*w = (struct ofd_wait){ .fd = l->fd, .fl = *fl, .req = *req,
-				.ref = l->ref };
-	l->ref = (struct vref){ 0 };
+	*w = (struct ofd_wait){
+		.fd = l->fd, .fl = *fl, .req = *req, .ref = l->ref};
+	l->ref = (struct vref){0};
 	ret = call_block(c, ofd_wait, w);
 	if (ret != CALL_DEFERRED)
 		vref_put(&w->ref);
@@ -131,7 +131,7 @@ static int64_t ofd_block(struct call *c, struct lock_fd *l,
 
 static int64_t ofd_set(struct call *c, bool wait)
 {
-	AUTO_LOCK_FD struct lock_fd l = { .fd = -1 };
+	AUTO_LOCK_FD struct lock_fd l = {.fd = -1};
 	struct lockreq req;
 	struct flock fl;
 	int64_t ret = 0;
@@ -167,7 +167,7 @@ int64_t ofdlock_setw(struct call *c)
  * LIMIT: never granted; programs see a file that others have open. */
 static int64_t fcntl_setlease(struct call *c)
 {
-	AUTO_LOCK_FD struct lock_fd l = { .fd = -1 };
+	AUTO_LOCK_FD struct lock_fd l = {.fd = -1};
 	int err = lock_fd_get(c, &l), type = arg_int(c, 2);
 
 	if (err)
@@ -179,7 +179,7 @@ static int64_t fcntl_setlease(struct call *c)
 
 static int64_t fcntl_getlease(struct call *c)
 {
-	AUTO_LOCK_FD struct lock_fd l = { .fd = -1 };
+	AUTO_LOCK_FD struct lock_fd l = {.fd = -1};
 	int err = lock_fd_get(c, &l);
 
 	return err ? err : F_UNLCK;
@@ -199,7 +199,7 @@ static pid_t owner_to_host(struct call *c, int type, pid_t vpid)
 	if (vpid == 0)
 		return 0;
 	if (type == F_OWNER_TID) {
-		list_for_each(p, &c->task->tg->tasks) {
+		list_for_each (p, &c->task->tg->tasks) {
 			struct task *t = list_entry(p, struct task, list);
 
 			if (task_vtid(t) == vpid)
@@ -230,7 +230,7 @@ static int64_t owner_set(struct call *c, struct f_owner_ex ex)
 static int64_t fcntl_setown(struct call *c)
 {
 	pid_t who = arg_int(c, 2);
-	struct f_owner_ex ex = { .type = F_OWNER_PID, .pid = who };
+	struct f_owner_ex ex = {.type = F_OWNER_PID, .pid = who};
 
 	if (who == INT32_MIN)
 		return -EINVAL;
@@ -264,7 +264,7 @@ static int owner_get(struct call *c, struct f_owner_ex *ex)
 
 static int64_t fcntl_getown(struct call *c)
 {
-	struct f_owner_ex ex = { 0 };
+	struct f_owner_ex ex = {0};
 	int err = owner_get(c, &ex);
 
 	if (err)
@@ -274,7 +274,7 @@ static int64_t fcntl_getown(struct call *c)
 
 static int64_t fcntl_getown_ex(struct call *c)
 {
-	struct f_owner_ex ex = { 0 };
+	struct f_owner_ex ex = {0};
 	int err = owner_get(c, &ex);
 
 	return err ? err : help_out(c, c->args[2], &ex, sizeof(ex));
@@ -296,14 +296,14 @@ static const struct {
 	int cmd;
 	int64_t (*fn)(struct call *c);
 } commands[] = {
-	{ F_GETFL, fcntl_getfl },	{ F_GETLK, posixlock_get },
-	{ F_SETLK, posixlock_set },	{ F_SETLKW, posixlock_setw },
-	{ F_OFD_GETLK, ofdlock_get },	{ F_OFD_SETLK, ofdlock_set },
-	{ F_OFD_SETLKW, ofdlock_setw }, { F_SETLEASE, fcntl_setlease },
-	{ F_GETLEASE, fcntl_getlease }, { F_NOTIFY, fcntl_notify },
-	{ F_SETOWN, fcntl_setown },	{ F_GETOWN, fcntl_getown },
-	{ F_SETOWN_EX, fcntl_setown_ex }, { F_GETOWN_EX, fcntl_getown_ex },
-	{ F_SETSIG, fcntl_sig },	{ F_GETSIG, fcntl_sig },
+	{F_GETFL, fcntl_getfl},		{F_GETLK, posixlock_get},
+	{F_SETLK, posixlock_set},	{F_SETLKW, posixlock_setw},
+	{F_OFD_GETLK, ofdlock_get},	{F_OFD_SETLK, ofdlock_set},
+	{F_OFD_SETLKW, ofdlock_setw},	{F_SETLEASE, fcntl_setlease},
+	{F_GETLEASE, fcntl_getlease},	{F_NOTIFY, fcntl_notify},
+	{F_SETOWN, fcntl_setown},	{F_GETOWN, fcntl_getown},
+	{F_SETOWN_EX, fcntl_setown_ex}, {F_GETOWN_EX, fcntl_getown_ex},
+	{F_SETSIG, fcntl_sig},		{F_GETSIG, fcntl_sig},
 };
 
 int64_t h_fcntl(struct call *c)

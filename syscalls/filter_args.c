@@ -43,6 +43,8 @@ struct argrule {
 	struct argcmp cmp[CMP_MAX];
 };
 
+/* Rows are packed by hand: one family a block. */
+/* clang-format off */
 #define HIGH 0xffffffff00000000ull
 #define EQ(a, v) { a, ~0ull, (uint32_t)(v) }
 #define SEXT(a, v) { a, ~0ull, (uint64_t)(int64_t)(int32_t)(v) }
@@ -228,6 +230,7 @@ static const struct {
 	{ SYS_prlimit64, 3 },	{ SYS_setrlimit, 1 },
 	{ SYS_getrlimit, 1 },	{ SYS_seccomp, 3 },
 };
+/* clang-format on */
 
 static uint8_t column_bit(bool bare)
 {
@@ -272,8 +275,7 @@ bool filter_args_truncated(int nr, const uint64_t args[6], bool bare)
 bool filter_args_known(int nr, bool bare)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-		if (rules[i].nr == nr &&
-		    (rules[i].columns & column_bit(bare)))
+		if (rules[i].nr == nr && (rules[i].columns & column_bit(bare)))
 			return true;
 	return false;
 }
@@ -297,14 +299,12 @@ static int rule_add(scmp_filter_ctx ctx, const struct argrule *r)
 		const struct argcmp *c = &r->cmp[i];
 
 		if (c->mask == ~0ull)
-			cmp[n++] = SCMP_CMP64(c->arg, SCMP_CMP_EQ, c->value,
-					      0);
+			cmp[n++] = SCMP_CMP64(c->arg, SCMP_CMP_EQ, c->value, 0);
 		else
 			cmp[n++] = SCMP_CMP64(c->arg, SCMP_CMP_MASKED_EQ,
 					      c->mask, c->value);
 	}
-	return seccomp_rule_add_exact_array(ctx, SCMP_ACT_ALLOW, r->nr, n,
-					    cmp);
+	return seccomp_rule_add_exact_array(ctx, SCMP_ACT_ALLOW, r->nr, n, cmp);
 }
 
 int filter_add_args(void *scmp, int nr, bool bare)

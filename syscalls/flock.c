@@ -93,7 +93,7 @@ static int64_t flock_blocking(struct call *c, void *arg)
 
 int64_t h_flock(struct call *c)
 {
-	AUTO_LOCK_FD struct lock_fd l = { .fd = -1 };
+	AUTO_LOCK_FD struct lock_fd l = {.fd = -1};
 	int op = arg_int(c, 1), kind = op & ~LOCK_NB;
 	int64_t ret = 0;
 	int *arg, err;

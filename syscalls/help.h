@@ -34,8 +34,8 @@ int MUST_CHECK help_sockaddr(struct call *c, int i,
 
 /* Writes a value-result socket address (getsockname(2)): addr_arg points to
  * the buffer, addr_arg + 1 to its length. */
-int MUST_CHECK help_out_sockaddr(struct call *c, int addr_arg,
-				 const void *addr, socklen_t len);
+int MUST_CHECK help_out_sockaddr(struct call *c, int addr_arg, const void *addr,
+				 socklen_t len);
 
 /*
  * A call of class `args` that reached its handler though the kernel's own

@@ -12,10 +12,10 @@
 #include "help.h"
 
 #define ID_KEEP ((uint32_t)-1)
-#define FS_CAPS                                                           \
+#define FS_CAPS                                                             \
 	(1ull << CAP_CHOWN | 1ull << CAP_MKNOD | 1ull << CAP_DAC_OVERRIDE | \
-	 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_FOWNER |               \
-	 1ull << CAP_FSETID | 1ull << CAP_LINUX_IMMUTABLE |               \
+	 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_FOWNER |                 \
+	 1ull << CAP_FSETID | 1ull << CAP_LINUX_IMMUTABLE |                 \
 	 1ull << CAP_MAC_OVERRIDE)
 #define GROUPS_SET_MAX 65536 /* NGROUPS_MAX of the kernel */
 
@@ -26,12 +26,12 @@ struct idset {
 
 static struct idset uids(const struct taskcred *k)
 {
-	return (struct idset){ k->ruid, k->euid, k->suid };
+	return (struct idset){k->ruid, k->euid, k->suid};
 }
 
 static struct idset gids(const struct taskcred *k)
 {
-	return (struct idset){ k->rgid, k->egid, k->sgid };
+	return (struct idset){k->rgid, k->egid, k->sgid};
 }
 
 static bool any_of(const struct idset *set, uint32_t id)
@@ -92,7 +92,7 @@ static int plan_set(struct idset *to, uint32_t id, bool cap)
 	if (id == ID_KEEP)
 		return -EINVAL;
 	if (cap)
-		*to = (struct idset){ id, id, id };
+		*to = (struct idset){id, id, id};
 	else if (id == to->r || id == to->s)
 		to->e = id;
 	else
@@ -170,8 +170,8 @@ int64_t h_setregid(struct call *c)
 
 int64_t h_setresuid(struct call *c)
 {
-	const uint32_t id[3] = { (uint32_t)c->args[0], (uint32_t)c->args[1],
-				 (uint32_t)c->args[2] };
+	const uint32_t id[3] = {(uint32_t)c->args[0], (uint32_t)c->args[1],
+				(uint32_t)c->args[2]};
 	struct idset to = uids(c->task->cred);
 	int err = plan_setres(&to, id, help_capable(c, CAP_SETUID));
 
@@ -180,8 +180,8 @@ int64_t h_setresuid(struct call *c)
 
 int64_t h_setresgid(struct call *c)
 {
-	const uint32_t id[3] = { (uint32_t)c->args[0], (uint32_t)c->args[1],
-				 (uint32_t)c->args[2] };
+	const uint32_t id[3] = {(uint32_t)c->args[0], (uint32_t)c->args[1],
+				(uint32_t)c->args[2]};
 	struct idset to = gids(c->task->cred);
 	int err = plan_setres(&to, id, help_capable(c, CAP_SETGID));
 
@@ -194,8 +194,8 @@ int64_t h_setfsuid(struct call *c)
 	struct idset set = uids(c->task->cred);
 	struct taskcred *k;
 
-	if (id == ID_KEEP || (!any_of(&set, id) && id != old &&
-			      !help_capable(c, CAP_SETUID)))
+	if (id == ID_KEEP ||
+	    (!any_of(&set, id) && id != old && !help_capable(c, CAP_SETUID)))
 		return old;
 	k = task_cred_own(c->task);
 	k->fsuid = id;
@@ -213,8 +213,8 @@ int64_t h_setfsgid(struct call *c)
 	uint32_t id = (uint32_t)c->args[0], old = c->task->cred->fsgid;
 	struct idset set = gids(c->task->cred);
 
-	if (id != ID_KEEP && (any_of(&set, id) || id == old ||
-			      help_capable(c, CAP_SETGID)))
+	if (id != ID_KEEP &&
+	    (any_of(&set, id) || id == old || help_capable(c, CAP_SETGID)))
 		task_cred_own(c->task)->fsgid = id;
 	return old;
 }
@@ -241,7 +241,7 @@ int64_t h_getegid(struct call *c)
 
 static int64_t ids_out(struct call *c, const struct idset *set)
 {
-	const uint32_t id[3] = { set->r, set->e, set->s };
+	const uint32_t id[3] = {set->r, set->e, set->s};
 	int err = 0;
 
 	for (int i = 0; i < 3 && !err; i++)

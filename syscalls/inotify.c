@@ -13,9 +13,9 @@
 #ifndef IN_MASK_CREATE
 #define IN_MASK_CREATE 0x10000000
 #endif
-#define IN_KNOWN                                                         \
-	(IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED |       \
-	 IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_ADD |    \
+#define IN_KNOWN                                                      \
+	(IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED |    \
+	 IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_ADD | \
 	 IN_MASK_CREATE | IN_ISDIR | IN_ONESHOT)
 
 static bool is_inotify(int fd)
@@ -46,10 +46,10 @@ static int watch_check(struct call *c, uint32_t mask, int *fd)
 
 int64_t h_inotify_add_watch(struct call *c)
 {
-	AUTO_PUT_VREF struct vref ref = { 0 };
+	AUTO_PUT_VREF struct vref ref = {0};
 	AUTO_CLOSE int target = -1;
 	uint32_t mask = (uint32_t)c->args[2];
-	struct vfs_at at = { .path = c->str[1] };
+	struct vfs_at at = {.path = c->str[1]};
 	unsigned walk = mask & IN_DONT_FOLLOW ? 0 : VFS_FOLLOW;
 	char path[40];
 	int fd, wd, err;

@@ -51,14 +51,22 @@ static const struct {
 	unsigned cmd;
 	int64_t (*fn)(struct call *c);
 } numbers[] = {
-	{ FIOASYNC, io_fioasync },	 { TIOCSTI, io_tiocsti },
-	{ TIOCCONS, io_perm },		 { TIOCLINUX, io_perm },
-	{ TIOCSETD, io_perm },		 { TIOCVHANGUP, io_perm },
-	{ TIOCSLCKTRMIOS, io_perm },	 { FS_IOC_SETFLAGS, io_perm },
-	{ FS_IOC_FSSETXATTR, io_perm },	 { FIFREEZE, io_perm },
-	{ FITHAW, io_perm },		 { FITRIM, io_perm },
-	{ FIBMAP, io_perm },		 { FIDEDUPERANGE, io_unsupported },
-	{ FS_IOC_FIEMAP, io_unsupported }, { SIOCETHTOOL, io_unsupported },
+	{FIOASYNC, io_fioasync},
+	{TIOCSTI, io_tiocsti},
+	{TIOCCONS, io_perm},
+	{TIOCLINUX, io_perm},
+	{TIOCSETD, io_perm},
+	{TIOCVHANGUP, io_perm},
+	{TIOCSLCKTRMIOS, io_perm},
+	{FS_IOC_SETFLAGS, io_perm},
+	{FS_IOC_FSSETXATTR, io_perm},
+	{FIFREEZE, io_perm},
+	{FITHAW, io_perm},
+	{FITRIM, io_perm},
+	{FIBMAP, io_perm},
+	{FIDEDUPERANGE, io_unsupported},
+	{FS_IOC_FIEMAP, io_unsupported},
+	{SIOCETHTOOL, io_unsupported},
 };
 
 int64_t h_ioctl(struct call *c)

@@ -143,14 +143,13 @@ static void lock_add(struct locktable *t, struct lockfile *f,
 	t->count++;
 }
 
-struct plock *locktable_conflict(struct locktable *t,
-				 const struct lockreq *req)
+struct plock *locktable_conflict(struct locktable *t, const struct lockreq *req)
 {
 	struct lockfile *f = file_find(t, &req->key);
 
 	if (!f || req->type == F_UNLCK)
 		return NULL;
-	list_for_each(p, &f->locks) {
+	list_for_each (p, &f->locks) {
 		struct plock *l = list_entry(p, struct plock, in_file);
 
 		if (l->owner != req->owner && l->start <= req->end &&
@@ -192,7 +191,7 @@ static void range_replace(struct locktable *t, struct lockfile *f,
 {
 	int64_t start = r->start, end = r->end;
 
-	list_for_each_safe(p, &f->locks) {
+	list_for_each_safe (p, &f->locks) {
 		struct plock *l = list_entry(p, struct plock, in_file);
 
 		if (l->owner != r->owner)
@@ -239,7 +238,7 @@ void locktable_drop(struct locktable *t, struct list *owner,
 {
 	bool any = false;
 
-	list_for_each_safe(p, owner) {
+	list_for_each_safe (p, owner) {
 		struct plock *l = list_entry(p, struct plock, in_owner);
 		struct lockfile *f = l->file;
 
@@ -257,7 +256,7 @@ void locktable_drop(struct locktable *t, struct list *owner,
 static const struct list *blocker_of(struct locktable *t,
 				     const struct list *owner)
 {
-	list_for_each(p, &t->waits) {
+	list_for_each (p, &t->waits) {
 		struct lockwait *w = list_entry(p, struct lockwait, link);
 
 		if (w->owner == owner)

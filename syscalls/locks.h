@@ -16,7 +16,7 @@
 #include "../sentry/base/list.h"
 
 #define LOCK_OFFSET_MAX INT64_MAX
-#define LOCKS_MAX 65536 /* ranges in one sandbox; more: ENOLCK */
+#define LOCKS_MAX	65536 /* ranges in one sandbox; more: ENOLCK */
 
 struct locktable;
 struct tgroup;

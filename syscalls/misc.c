@@ -8,8 +8,8 @@
 
 #include "help.h"
 
-#define CLONE_NAMESPACES                                                 \
-	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |   \
+#define CLONE_NAMESPACES                                               \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
 	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
 int64_t h_clone(struct call *c)

@@ -44,15 +44,15 @@ void locks_release(struct sentry *s, struct tgroup *tg)
 
 void lock_fd_key(const struct lock_fd *l, struct lockkey *key)
 {
-	*key = (struct lockkey){ .inode = l->ref.inode };
+	*key = (struct lockkey){.inode = l->ref.inode};
 	if (!key->inode) {
 		key->dev = l->st.st_dev;
 		key->ino = l->st.st_ino;
 	}
 }
 
-int lock_range(const struct lock_fd *l, const struct flock *fl,
-	       int64_t *start, int64_t *end)
+int lock_range(const struct lock_fd *l, const struct flock *fl, int64_t *start,
+	       int64_t *end)
 {
 	int64_t base = 0, last;
 
@@ -108,7 +108,7 @@ static bool lock_is_stale(const struct plock *l)
 {
 	struct tgroup *tg = container_of(l->owner, struct tgroup, posix_locks);
 
-	list_for_each(p, &tg->tasks) {
+	list_for_each (p, &tg->tasks) {
 		struct task *t = list_entry(p, struct task, list);
 
 		if (holds_descriptor(t->tid, l->seen_dev, l->seen_ino))
@@ -138,10 +138,10 @@ static int request_make(struct call *c, const struct lock_fd *l,
 
 	if (err)
 		return err;
-	*req = (struct lockreq){ .owner = &c->task->tg->posix_locks,
-				 .type = fl->l_type,
-				 .seen_dev = l->st.st_dev,
-				 .seen_ino = l->st.st_ino };
+	*req = (struct lockreq){.owner = &c->task->tg->posix_locks,
+				.type = fl->l_type,
+				.seen_dev = l->st.st_dev,
+				.seen_ino = l->st.st_ino};
 	if (fl->l_type != F_RDLCK && fl->l_type != F_WRLCK &&
 	    fl->l_type != F_UNLCK)
 		return -EINVAL;
@@ -165,12 +165,12 @@ static int access_check(const struct lock_fd *l, short type)
  * F_GETLK sees all of them. Fills *fl with it and returns true. */
 static bool ofd_conflict(int fd, const struct lockreq *req, struct flock *fl)
 {
-	*fl = (struct flock){ .l_type = req->type, .l_whence = SEEK_SET,
-			      .l_start = req->start };
+	*fl = (struct flock){.l_type = req->type,
+			     .l_whence = SEEK_SET,
+			     .l_start = req->start};
 	if (req->type == F_UNLCK)
 		return false;
-	fl->l_len = req->end == LOCK_OFFSET_MAX ? 0 :
-						  req->end - req->start + 1;
+	fl->l_len = req->end == LOCK_OFFSET_MAX ? 0 : req->end - req->start + 1;
 	return fcntl(fd, F_GETLK, fl) == 0 && fl->l_type != F_UNLCK;
 }
 
@@ -187,7 +187,7 @@ static void flock_fill(struct flock *fl, const struct plock *l)
 
 int64_t posixlock_get(struct call *c)
 {
-	AUTO_LOCK_FD struct lock_fd l = { .fd = -1 };
+	AUTO_LOCK_FD struct lock_fd l = {.fd = -1};
 	struct lockreq req;
 	struct flock fl, other;
 	struct plock *p;
@@ -273,7 +273,7 @@ static int64_t posix_wait(struct call *c, void *arg)
 
 static int64_t posix_set(struct call *c, bool wait)
 {
-	AUTO_LOCK_FD struct lock_fd l = { .fd = -1 };
+	AUTO_LOCK_FD struct lock_fd l = {.fd = -1};
 	struct posix_wait *w;
 	struct lockreq req;
 	struct flock fl;
@@ -297,7 +297,7 @@ static int64_t posix_set(struct call *c, bool wait)
 	w->fd = l.fd;
 	list_init(&w->wait.link);
 	w->ref = l.ref;
-	l.ref = (struct vref){ 0 };
+	l.ref = (struct vref){0};
 	ret = call_block(c, posix_wait, w);
 	if (ret != CALL_DEFERRED)
 		vref_put(&w->ref);

@@ -130,19 +130,19 @@ static const struct {
 	int option;
 	int64_t (*fn)(struct call *c);
 } options[] = {
-	{ PR_GET_DUMPABLE, pr_get_dumpable },
-	{ PR_SET_DUMPABLE, pr_set_dumpable },
-	{ PR_GET_KEEPCAPS, pr_get_keepcaps },
-	{ PR_SET_KEEPCAPS, pr_set_keepcaps },
-	{ PR_CAPBSET_READ, pr_capbset_read },
-	{ PR_CAPBSET_DROP, pr_capbset_drop },
-	{ PR_GET_SECUREBITS, pr_get_securebits },
-	{ PR_SET_SECUREBITS, pr_set_securebits },
-	{ PR_CAP_AMBIENT, pr_cap_ambient },
-	{ PR_SET_PTRACER, pr_invalid },
-	{ PR_SET_MM, pr_denied },
-	{ 57 /* PR_SET_IO_FLUSHER */, pr_denied },
-	{ 62 /* PR_SCHED_CORE */, pr_invalid },
+	{PR_GET_DUMPABLE, pr_get_dumpable},
+	{PR_SET_DUMPABLE, pr_set_dumpable},
+	{PR_GET_KEEPCAPS, pr_get_keepcaps},
+	{PR_SET_KEEPCAPS, pr_set_keepcaps},
+	{PR_CAPBSET_READ, pr_capbset_read},
+	{PR_CAPBSET_DROP, pr_capbset_drop},
+	{PR_GET_SECUREBITS, pr_get_securebits},
+	{PR_SET_SECUREBITS, pr_set_securebits},
+	{PR_CAP_AMBIENT, pr_cap_ambient},
+	{PR_SET_PTRACER, pr_invalid},
+	{PR_SET_MM, pr_denied},
+	{57 /* PR_SET_IO_FLUSHER */, pr_denied},
+	{62 /* PR_SCHED_CORE */, pr_invalid},
 };
 
 int64_t h_prctl(struct call *c)

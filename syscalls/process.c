@@ -65,7 +65,7 @@ static int64_t many_signal(struct call *c, pid_t pgid, int sig)
 	int64_t ret = -ESRCH;
 	struct tgroup *own = c->task->tg;
 
-	list_for_each_safe(p, &c->s->tgroups) {
+	list_for_each_safe (p, &c->s->tgroups) {
 		struct tgroup *tg = list_entry(p, struct tgroup, list);
 		int err;
 
@@ -163,9 +163,8 @@ int64_t h_rt_sigqueueinfo(struct call *c)
 		return -ESRCH;
 	if (t->tg->pid == c->s->init)
 		return -EPERM;
-	return syscall(SYS_rt_sigqueueinfo, t->tg->pid, sig, &info) < 0 ?
-		       -errno :
-		       0;
+	return syscall(SYS_rt_sigqueueinfo, t->tg->pid, sig, &info) < 0 ? -errno
+									: 0;
 }
 
 int64_t h_rt_tgsigqueueinfo(struct call *c)
@@ -187,10 +186,10 @@ int64_t h_rt_tgsigqueueinfo(struct call *c)
 		return -ESRCH;
 	if (tgid == c->s->init)
 		return -EPERM;
-	return syscall(SYS_rt_tgsigqueueinfo, tgid, tid, arg_int(c, 2),
-		       &info) < 0 ?
-		       -errno :
-		       0;
+	return syscall(SYS_rt_tgsigqueueinfo, tgid, tid, arg_int(c, 2), &info) <
+			       0
+		       ? -errno
+		       : 0;
 }
 
 /* ---- groups and sessions ---- */
@@ -289,9 +288,9 @@ int64_t h_pidfd_send_signal(struct call *c)
 		with = &info;
 	}
 	return syscall(SYS_pidfd_send_signal, fd, arg_int(c, 1), with,
-		       (unsigned)c->args[3]) < 0 ?
-		       -errno :
-		       0;
+		       (unsigned)c->args[3]) < 0
+		       ? -errno
+		       : 0;
 }
 
 int64_t h_get_robust_list(struct call *c)

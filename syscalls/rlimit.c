@@ -38,9 +38,8 @@ static bool limits_permitted(const struct call *c, const struct tgroup *tg)
 	if (tg->pid == c->s->init || list_empty(&tg->tasks))
 		return false;
 	b = list_entry(tg->tasks.next, struct task, list)->cred;
-	return a->ruid == b->euid && a->ruid == b->suid &&
-	       a->ruid == b->ruid && a->rgid == b->egid &&
-	       a->rgid == b->sgid && a->rgid == b->rgid;
+	return a->ruid == b->euid && a->ruid == b->suid && a->ruid == b->ruid &&
+	       a->rgid == b->egid && a->rgid == b->sgid && a->rgid == b->rgid;
 }
 
 static int limits_check(const struct call *c, const struct limits_op *op)
@@ -61,10 +60,10 @@ static int nofile_apply(const struct limits_op *op)
 
 	if (prlimit(op->tg->pid, RLIMIT_NOFILE, NULL, &real) < 0)
 		return -errno;
-	real.rlim_cur = op->new.rlim_cur < real.rlim_max ? op->new.rlim_cur :
-							   real.rlim_max;
-	return prlimit(op->tg->pid, RLIMIT_NOFILE, &real, NULL) < 0 ? -errno :
-								      0;
+	real.rlim_cur = op->new.rlim_cur < real.rlim_max ? op->new.rlim_cur
+							 : real.rlim_max;
+	return prlimit(op->tg->pid, RLIMIT_NOFILE, &real, NULL) < 0 ? -errno
+								    : 0;
 }
 
 static struct rlimit *limits_virtual(struct limits_op *op)
@@ -108,22 +107,21 @@ static int limits_run(struct call *c, struct limits_op *op)
 		return err;
 	if (at)
 		return limits_set_virtual(op, at);
-	return prlimit(op->tg->pid, (int)op->resource, &op->new, NULL) < 0 ?
-		       -errno :
-		       0;
+	return prlimit(op->tg->pid, (int)op->resource, &op->new, NULL) < 0
+		       ? -errno
+		       : 0;
 }
 
 int64_t h_prlimit64(struct call *c)
 {
-	struct limits_op op = { .resource = (unsigned)c->args[1],
-				.set = c->args[2] != 0 };
+	struct limits_op op = {.resource = (unsigned)c->args[1],
+			       .set = c->args[2] != 0};
 	const void *new;
 	int err;
 
 	/* registers alone decide: the caller itself, a limit that is real */
-	if (c->s->bare && arg_int(c, 0) == 0 &&
-	    op.resource != RLIMIT_NOFILE && op.resource != RLIMIT_CORE &&
-	    op.resource != RLIMIT_NPROC)
+	if (c->s->bare && arg_int(c, 0) == 0 && op.resource != RLIMIT_NOFILE &&
+	    op.resource != RLIMIT_CORE && op.resource != RLIMIT_NPROC)
 		return CALL_CONTINUE;
 	if (op.set) {
 		err = help_struct(c, 2, sizeof(op.new), &new);
@@ -140,9 +138,9 @@ int64_t h_prlimit64(struct call *c)
 
 int64_t h_setrlimit(struct call *c)
 {
-	struct limits_op op = { .resource = (unsigned)c->args[0],
-				.set = true,
-				.tg = c->task->tg };
+	struct limits_op op = {.resource = (unsigned)c->args[0],
+			       .set = true,
+			       .tg = c->task->tg};
 	int err = call_read(c, c->args[1], &op.new, sizeof(op.new));
 
 	return err ? err : limits_run(c, &op);
@@ -150,8 +148,8 @@ int64_t h_setrlimit(struct call *c)
 
 int64_t h_getrlimit(struct call *c)
 {
-	struct limits_op op = { .resource = (unsigned)c->args[0],
-				.tg = c->task->tg };
+	struct limits_op op = {.resource = (unsigned)c->args[0],
+			       .tg = c->task->tg};
 	int err = limits_run(c, &op);
 
 	return err ? err : help_out(c, c->args[1], &op.old, sizeof(op.old));

@@ -12,11 +12,11 @@
 
 #include "help.h"
 
-#define CPUMASK_MAX   1024 /* bytes: 8192 CPUs */
-#define ATTR_MAX      256
+#define CPUMASK_MAX	   1024 /* bytes: 8192 CPUs */
+#define ATTR_MAX	   256
 #define IOPRIO_WHO_PROCESS 1
 #define IOPRIO_CLASS(prio) ((unsigned)(prio) >> 13)
-#define IOPRIO_CLASS_RT 1
+#define IOPRIO_CLASS_RT	   1
 
 static bool names_self(const struct call *c, pid_t pid)
 {
@@ -128,7 +128,7 @@ int64_t h_sched_getattr(struct call *c)
 {
 	pid_t pid = arg_int(c, 0);
 	unsigned size = (unsigned)c->args[2];
-	unsigned char attr[ATTR_MAX] = { 0 };
+	unsigned char attr[ATTR_MAX] = {0};
 	int err;
 
 	if (names_self(c, pid))
@@ -138,8 +138,8 @@ int64_t h_sched_getattr(struct call *c)
 		return err;
 	if (size > sizeof(attr))
 		size = sizeof(attr);
-	if (syscall(SYS_sched_getattr, pid, attr, size,
-		    (unsigned)c->args[3]) < 0)
+	if (syscall(SYS_sched_getattr, pid, attr, size, (unsigned)c->args[3]) <
+	    0)
 		return -errno;
 	return help_out(c, c->args[1], attr, size);
 }
@@ -189,8 +189,8 @@ static bool prio_covers(const struct call *c, const struct prio_op *op,
 		return getpgid(t->tg->pid) ==
 		       (op->who ? op->who : getpgid(c->task->tg->pid));
 	default:
-		return t->cred->ruid == (op->who ? (uid_t)op->who :
-						   c->task->cred->ruid);
+		return t->cred->ruid ==
+		       (op->who ? (uid_t)op->who : c->task->cred->ruid);
 	}
 }
 
@@ -220,12 +220,12 @@ static int64_t prio_run(struct call *c, struct prio_op *op)
 	if (op->which < PRIO_PROCESS || op->which > PRIO_USER)
 		return -EINVAL;
 	op->ret = -ESRCH;
-	list_for_each(g, &c->s->tgroups) {
+	list_for_each (g, &c->s->tgroups) {
 		struct tgroup *tg = list_entry(g, struct tgroup, list);
 
 		if (tg->pid == c->s->init)
 			continue;
-		list_for_each(p, &tg->tasks) {
+		list_for_each (p, &tg->tasks) {
 			struct task *t = list_entry(p, struct task, list);
 
 			if (prio_covers(c, op, t))
@@ -237,7 +237,7 @@ static int64_t prio_run(struct call *c, struct prio_op *op)
 
 int64_t h_getpriority(struct call *c)
 {
-	struct prio_op op = { .which = arg_int(c, 0), .who = arg_int(c, 1) };
+	struct prio_op op = {.which = arg_int(c, 0), .who = arg_int(c, 1)};
 
 	if (op.which == PRIO_PROCESS && names_self(c, op.who))
 		return CALL_CONTINUE;
@@ -246,8 +246,10 @@ int64_t h_getpriority(struct call *c)
 
 int64_t h_setpriority(struct call *c)
 {
-	struct prio_op op = { .which = arg_int(c, 0), .who = arg_int(c, 1),
-			      .nice = arg_int(c, 2), .set = true };
+	struct prio_op op = {.which = arg_int(c, 0),
+			     .who = arg_int(c, 1),
+			     .nice = arg_int(c, 2),
+			     .set = true};
 
 	if (op.which == PRIO_PROCESS && names_self(c, op.who))
 		return CALL_CONTINUE;

@@ -23,7 +23,7 @@
 
 struct msgop {
 	struct sockop op;
-	struct msghdr hdr; /* as the guest gave it: guest pointers */
+	struct msghdr hdr;   /* as the guest gave it: guest pointers */
 	unsigned char *data; /* owned */
 	size_t len;
 	unsigned char control[CONTROL_MAX];
@@ -72,8 +72,8 @@ static int msg_data(struct call *c, struct msgop *m)
 	if (!iov)
 		return -ENOMEM;
 	err = count ? call_read(c, (gaddr_t)(uintptr_t)m->hdr.msg_iov, iov,
-				count * sizeof(*iov)) :
-		      0;
+				count * sizeof(*iov))
+		    : 0;
 	if (err)
 		return err;
 	for (size_t i = 0; i < count; i++) {
@@ -92,8 +92,7 @@ static int msg_data(struct call *c, struct msgop *m)
 	m->len = total;
 	for (size_t i = 0; i < count && !err; i++) {
 		if (iov[i].iov_len)
-			err = call_read(c,
-					(gaddr_t)(uintptr_t)iov[i].iov_base,
+			err = call_read(c, (gaddr_t)(uintptr_t)iov[i].iov_base,
 					m->data + at, iov[i].iov_len);
 		at += iov[i].iov_len;
 	}
@@ -156,8 +155,8 @@ static int msg_control(struct call *c, struct msgop *m)
 
 static int64_t msg_send(struct msgop *m, int more)
 {
-	struct iovec iov = { m->data, m->len };
-	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct iovec iov = {m->data, m->len};
+	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
 	ssize_t n;
 
 	if (m->op.un_len) {
@@ -223,8 +222,7 @@ static int msg_copy(struct call *c, gaddr_t addr, struct msgop *m)
 	return err ? err : msg_control(c, m);
 }
 
-static int64_t msg_run(struct call *c, gaddr_t addr, int flags,
-		       gaddr_t len_at)
+static int64_t msg_run(struct call *c, gaddr_t addr, int flags, gaddr_t len_at)
 {
 	struct msgop *m = call_alloc(c, sizeof(*m));
 	int64_t ret;

@@ -14,10 +14,12 @@
 #include <stdio.h>
 
 #define PORT_UNPRIVILEGED 1024
-#define SIN6_LEN_MIN 24 /* SIN6_LEN_RFC2133 of the kernel */
-#define TAG_LEN 8 /* hex digits in front of an abstract name (bare) */
+/* SIN6_LEN_RFC2133 of the kernel */
+#define SIN6_LEN_MIN 24
+/* hex digits in front of an abstract name (bare) */
+#define TAG_LEN	     8
 #define SUN_PATH_MAX sizeof(((struct sockaddr_un *)0)->sun_path)
-#define SUN_HEAD offsetof(struct sockaddr_un, sun_path)
+#define SUN_HEAD     offsetof(struct sockaddr_un, sun_path)
 
 bool sockaddr_is_path(const struct sockop *op)
 {
@@ -80,9 +82,9 @@ int sockaddr_abstract(struct call *c, struct sockop *op)
 
 static int resolve_path(struct call *c, struct sockop *op)
 {
-	AUTO_PUT_VREF struct vref ref = { 0 };
+	AUTO_PUT_VREF struct vref ref = {0};
 	char path[109], name[NAME_LEN_MAX + 1];
-	struct vfs_at at = { .path = path };
+	struct vfs_at at = {.path = path};
 	struct statx stx;
 	int err;
 
@@ -131,8 +133,7 @@ static bool inet_local(const struct sockaddr_storage *ss, socklen_t len)
 	       IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr);
 }
 
-static void inet_text(const struct sockaddr_storage *ss, char *out,
-		      size_t size)
+static void inet_text(const struct sockaddr_storage *ss, char *out, size_t size)
 {
 	const struct sockaddr_in *in = (const void *)ss;
 	const struct sockaddr_in6 *in6 = (const void *)ss;
@@ -149,9 +150,8 @@ static void inet_text(const struct sockaddr_storage *ss, char *out,
 
 static int resolve_inet(struct call *c, struct sockop *op)
 {
-	size_t need = op->addr.ss_family == AF_INET ?
-			      sizeof(struct sockaddr_in) :
-			      SIN6_LEN_MIN;
+	size_t need = op->addr.ss_family == AF_INET ? sizeof(struct sockaddr_in)
+						    : SIN6_LEN_MIN;
 	char text[80];
 
 	if (op->len < need)
@@ -187,7 +187,7 @@ int sockaddr_port_check(const struct call *c, const struct sockop *op)
 	if (op->domain != AF_INET && op->domain != AF_INET6)
 		return 0;
 	if (op->len < sizeof(struct sockaddr_in))
-		return 0; /* the kernel says EINVAL */
+		return 0;	    /* the kernel says EINVAL */
 	port = ntohs(in->sin_port); /* at the same offset in both */
 	if (port == 0 || port >= PORT_UNPRIVILEGED ||
 	    help_capable(c, CAP_NET_BIND_SERVICE))

@@ -89,7 +89,7 @@ static int64_t bind_store(struct call *c, void *arg)
 	close(fd_take(&op->dirfd));
 	if (call_lock(c) && !ret) {
 		char path[109];
-		struct vfs_at at = { .path = path };
+		struct vfs_at at = {.path = path};
 		struct stat st;
 
 		sockaddr_path(op, path);
@@ -107,15 +107,14 @@ static bool already_bound(int fd)
 	struct sockaddr_storage ss;
 	socklen_t n = sizeof(ss);
 
-	return getsockname(fd, (void *)&ss, &n) == 0 &&
-	       n > sizeof(sa_family_t);
+	return getsockname(fd, (void *)&ss, &n) == 0 && n > sizeof(sa_family_t);
 }
 
 static int64_t bind_path(struct call *c, struct sockop *op)
 {
-	AUTO_PUT_VREF struct vref parent = { 0 };
+	AUTO_PUT_VREF struct vref parent = {0};
 	char path[109], name[NAME_LEN_MAX + 1];
-	struct vfs_at at = { .path = path };
+	struct vfs_at at = {.path = path};
 	int64_t ret;
 	int err;
 
@@ -123,8 +122,7 @@ static int64_t bind_path(struct call *c, struct sockop *op)
 		return -EINVAL;
 	sockaddr_path(op, path);
 	call_audit_path(c, path);
-	err = vfs_socket_prepare(&c->vfs, &at, 0777, &op->dirfd, name,
-				 &parent);
+	err = vfs_socket_prepare(&c->vfs, &at, 0777, &op->dirfd, name, &parent);
 	if (err)
 		return err == -EEXIST ? -EADDRINUSE : err;
 	if (strlen(name) >= sizeof(op->un.sun_path)) {
@@ -260,15 +258,15 @@ int64_t h_connect(struct call *c)
 
 static int64_t socket_name(struct call *c, bool peer)
 {
-	struct sockaddr_storage ss = { 0 };
+	struct sockaddr_storage ss = {0};
 	socklen_t len = sizeof(ss);
 	int fd = call_fd(c, arg_int(c, 0));
 	int err;
 
 	if (fd < 0)
 		return fd;
-	err = peer ? getpeername(fd, (void *)&ss, &len) :
-		     getsockname(fd, (void *)&ss, &len);
+	err = peer ? getpeername(fd, (void *)&ss, &len)
+		   : getsockname(fd, (void *)&ss, &len);
 	if (err < 0)
 		return -errno;
 	sockaddr_show(c, fd, peer, &ss, &len);

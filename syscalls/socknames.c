@@ -52,13 +52,12 @@ struct sockname *sockname_by_ino(struct sentry *s, ino_t ino)
 }
 
 struct sockname *sockname_by_real(struct sentry *s,
-				  const struct sockaddr_un *real,
-				  socklen_t len)
+				  const struct sockaddr_un *real, socklen_t len)
 {
 	struct names_head *h = names(s);
 	struct sockname *best = NULL;
 
-	list_for_each(p, &h->ages) {
+	list_for_each (p, &h->ages) {
 		struct sockname *k = list_entry(p, struct sockname, age);
 
 		if (k->real_len == len && !memcmp(&k->real, real, len))

@@ -66,12 +66,16 @@ int64_t h_socketpair(struct call *c)
 static const struct {
 	int name, err;
 } refused[] = {
-	{ SO_MARK, EPERM },	       { SO_BINDTODEVICE, EPERM },
-	{ SO_ATTACH_FILTER, EPERM },   { SO_ATTACH_BPF, EPERM },
-	{ SO_ATTACH_REUSEPORT_CBPF, EPERM },
-	{ SO_ATTACH_REUSEPORT_EBPF, EPERM },
-	{ SO_SNDBUFFORCE, EPERM },     { SO_RCVBUFFORCE, EPERM },
-	{ SO_BUSY_POLL, EPERM },       { SO_DEBUG, EACCES },
+	{SO_MARK, EPERM},
+	{SO_BINDTODEVICE, EPERM},
+	{SO_ATTACH_FILTER, EPERM},
+	{SO_ATTACH_BPF, EPERM},
+	{SO_ATTACH_REUSEPORT_CBPF, EPERM},
+	{SO_ATTACH_REUSEPORT_EBPF, EPERM},
+	{SO_SNDBUFFORCE, EPERM},
+	{SO_RCVBUFFORCE, EPERM},
+	{SO_BUSY_POLL, EPERM},
+	{SO_DEBUG, EACCES},
 };
 
 static int64_t option_refuse(struct call *c)
@@ -108,8 +112,7 @@ static void peer_by_name(struct call *c, int fd, struct ucred *cred)
 		k = sockname_by_real(c->s, &un, len);
 	cred->pid = 0;
 	if (k && k->has_peer)
-		*cred = (struct ucred){ k->peer_vpid, k->peer_uid,
-					k->peer_gid };
+		*cred = (struct ucred){k->peer_vpid, k->peer_uid, k->peer_gid};
 }
 
 /*
@@ -129,13 +132,13 @@ static int64_t option_peercred(struct call *c, int fd)
 	if (cred.pid == 0)
 		return option_out(c, &cred, sizeof(cred));
 	pid = cred.pid;
-	cred = (struct ucred){ 0, own->euid, own->egid };
+	cred = (struct ucred){0, own->euid, own->egid};
 	tg = tgroup_find(c->s, pid);
 	if (tg) {
 		cred.pid = tgroup_vpid(tg);
 		if (!list_empty(&tg->tasks)) {
-			struct task *t = list_entry(tg->tasks.next,
-						    struct task, list);
+			struct task *t =
+				list_entry(tg->tasks.next, struct task, list);
 
 			cred.uid = t->cred->euid;
 			cred.gid = t->cred->egid;
@@ -148,7 +151,7 @@ static int64_t option_peercred(struct call *c, int fd)
 
 static int64_t option_peername(struct call *c, int fd)
 {
-	struct sockaddr_storage ss = { 0 };
+	struct sockaddr_storage ss = {0};
 	socklen_t len = sizeof(ss);
 
 	if (getpeername(fd, (void *)&ss, &len) < 0)
@@ -167,6 +170,6 @@ int64_t h_getsockopt(struct call *c)
 	fd = call_fd(c, arg_int(c, 0));
 	if (fd < 0)
 		return fd;
-	return name == SO_PEERCRED ? option_peercred(c, fd) :
-				     option_peername(c, fd);
+	return name == SO_PEERCRED ? option_peercred(c, fd)
+				   : option_peername(c, fd);
 }

@@ -20,9 +20,9 @@
 #include "../../syscalls/filter_args.h"
 #include "../../syscalls/table.h"
 
-#define X32 0x40000000
+#define X32	0x40000000
 #define SIM_BAD 0xdeadbeefu
-#define SWEEP 40
+#define SWEEP	40
 
 static uint64_t seed = 88172645463325252ull;
 
@@ -84,7 +84,7 @@ static uint32_t sim_load(const struct seccomp_data *d, uint32_t off)
 static uint32_t sim_run(const struct sock_fprog *p,
 			const struct seccomp_data *d)
 {
-	uint32_t a = 0, x = 0, mem[BPF_MEMWORDS] = { 0 };
+	uint32_t a = 0, x = 0, mem[BPF_MEMWORDS] = {0};
 
 	for (unsigned pc = 0; pc < p->len; pc++) {
 		const struct sock_filter *f = &p->filter[pc];
@@ -100,9 +100,9 @@ static uint32_t sim_run(const struct sock_fprog *p,
 				a = mem[f->k % BPF_MEMWORDS];
 			break;
 		case BPF_LDX:
-			x = BPF_MODE(f->code) == BPF_IMM ?
-				    f->k :
-				    mem[f->k % BPF_MEMWORDS];
+			x = BPF_MODE(f->code) == BPF_IMM
+				    ? f->k
+				    : mem[f->k % BPF_MEMWORDS];
 			break;
 		case BPF_ST:
 			mem[f->k % BPF_MEMWORDS] = a;
@@ -123,9 +123,8 @@ static uint32_t sim_run(const struct sock_fprog *p,
 			if (BPF_OP(f->code) == BPF_JA)
 				pc += f->k;
 			else
-				pc += sim_jump(BPF_OP(f->code), a, src) ?
-					      f->jt :
-					      f->jf;
+				pc += sim_jump(BPF_OP(f->code), a, src) ? f->jt
+									: f->jf;
 			break;
 		case BPF_RET:
 			return BPF_RVAL(f->code) == BPF_A ? a : f->k;
@@ -152,8 +151,9 @@ TestSuite(filter, .init = setup, .fini = teardown);
 
 static uint32_t verdict(int nr, const uint64_t args[6], bool bare)
 {
-	struct seccomp_data d = { .nr = nr, .arch = AUDIT_ARCH_X86_64,
-				  .instruction_pointer = 0x1234 };
+	struct seccomp_data d = {.nr = nr,
+				 .arch = AUDIT_ARCH_X86_64,
+				 .instruction_pointer = 0x1234};
 
 	for (int i = 0; i < 6; i++)
 		d.args[i] = args[i];
@@ -172,9 +172,9 @@ static uint32_t expected(int nr, const uint64_t args[6], bool bare)
 	case SYS_TRACE:
 		return SECCOMP_RET_TRACE;
 	case SYS_ARGS:
-		return filter_args_allow(nr, args, bare) ?
-			       SECCOMP_RET_ALLOW :
-			       SECCOMP_RET_USER_NOTIF;
+		return filter_args_allow(nr, args, bare)
+			       ? SECCOMP_RET_ALLOW
+			       : SECCOMP_RET_USER_NOTIF;
 	default:
 		return SECCOMP_RET_USER_NOTIF;
 	}
@@ -186,9 +186,9 @@ static void agree(int nr, const uint64_t args[6], bool bare)
 	uint32_t want = expected(nr, args, bare);
 
 	cr_assert_eq(got, want,
-		     "call %d bare %d args %lx %lx %lx %lx %lx: %x, not %x",
-		     nr, bare, args[0], args[1], args[2], args[3], args[4],
-		     got, want);
+		     "call %d bare %d args %lx %lx %lx %lx %lx: %x, not %x", nr,
+		     bare, args[0], args[1], args[2], args[3], args[4], got,
+		     want);
 }
 
 /* small numbers, negative ones, high halves: what programs pass */
@@ -204,7 +204,7 @@ static uint64_t arg_random(void)
 	case 2:
 		return v % 0x6000;
 	case 3:
-		return (uint64_t)-(int64_t)(v % 5);
+		return (uint64_t) - (int64_t)(v % 5);
 	case 4:
 		return (v % 64) | (v << 32);
 	default:
@@ -288,15 +288,15 @@ Test(filter, high_halves_of_ints_are_notified)
 		int nr, arg;
 		uint64_t args[6];
 	} c[] = {
-		{ SYS_ioctl, 1, { 1, TIOCGWINSZ } },
-		{ SYS_fcntl, 1, { 1, 1 } },
-		{ SYS_prctl, 0, { 15 } },
-		{ SYS_socketpair, 0, { AF_UNIX, SOCK_STREAM } },
-		{ SYS_getsockopt, 1, { 3, SOL_SOCKET, SO_ERROR } },
-		{ SYS_getsockopt, 2, { 3, SOL_SOCKET, SO_ERROR } },
-		{ SYS_clone, 0, { SIGCHLD } },
-		{ SYS_seccomp, 1, { 1, 1 } },
-		{ SYS_getrlimit, 0, { RLIMIT_STACK } },
+		{SYS_ioctl, 1, {1, TIOCGWINSZ}},
+		{SYS_fcntl, 1, {1, 1}},
+		{SYS_prctl, 0, {15}},
+		{SYS_socketpair, 0, {AF_UNIX, SOCK_STREAM}},
+		{SYS_getsockopt, 1, {3, SOL_SOCKET, SO_ERROR}},
+		{SYS_getsockopt, 2, {3, SOL_SOCKET, SO_ERROR}},
+		{SYS_clone, 0, {SIGCHLD}},
+		{SYS_seccomp, 1, {1, 1}},
+		{SYS_getrlimit, 0, {RLIMIT_STACK}},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++)
@@ -319,38 +319,38 @@ Test(filter, dangerous_arguments_are_notified_in_both_columns)
 		int nr;
 		uint64_t args[6];
 	} c[] = {
-		{ SYS_ioctl, { 0, TIOCSTI } },
-		{ SYS_ioctl, { 0, TIOCSTI | 1ull << 32 } },
-		{ SYS_ioctl, { 0, TIOCGWINSZ | 1ull << 32 } },
-		{ SYS_ioctl, { 0, TIOCCONS } },
-		{ SYS_ioctl, { 0, TIOCLINUX } },
-		{ SYS_ioctl, { 0, TIOCSETD } },
-		{ SYS_ioctl, { 3, 0x40086602 /* FS_IOC_SETFLAGS */ } },
-		{ SYS_clone, { CLONE_UNTRACED | SIGCHLD } },
-		{ SYS_clone, { CLONE_NEWUSER | SIGCHLD } },
-		{ SYS_clone, { CLONE_NEWPID | SIGCHLD } },
-		{ SYS_clone, { CLONE_PARENT | SIGCHLD } },
-		{ SYS_clone, { CLONE_THREAD | CLONE_VM | CLONE_SIGHAND } },
-		{ SYS_seccomp, { 1, 8 /* NEW_LISTENER */ } },
-		{ SYS_socket, { 40 /* AF_VSOCK */, SOCK_STREAM } },
-		{ SYS_socket, { AF_PACKET, SOCK_RAW } },
-		{ SYS_socket, { AF_INET, SOCK_RAW, 1 } },
-		{ SYS_socket, { AF_NETLINK, SOCK_RAW, 15 } },
-		{ SYS_setsockopt, { 3, SOL_SOCKET, 36 /* SO_MARK */ } },
-		{ SYS_setsockopt, { 3, SOL_SOCKET, 50 /* ATTACH_BPF */ } },
-		{ SYS_getsockopt, { 3, SOL_SOCKET, SO_PEERCRED } },
-		{ SYS_fcntl, { 3, 3 /* F_GETFL */ } },
-		{ SYS_fcntl, { 3, 6 /* F_SETLK */ } },
-		{ SYS_fcntl, { 3, 1024 /* F_SETLEASE */ } },
-		{ SYS_fcntl, { 3, 8 /* F_SETOWN */ } },
-		{ SYS_prctl, { 4 /* PR_SET_DUMPABLE */, 0 } },
-		{ SYS_prctl, { 35 /* PR_SET_MM */, 13 /* EXE_FILE */ } },
-		{ SYS_prlimit64, { 0, RLIMIT_NOFILE } },
-		{ SYS_prlimit64, { 1, RLIMIT_STACK } },
-		{ SYS_sendto, { 3, 0, 0, 0, 1, 16 } },
-		{ SYS_sendto, { 3, 0, 0, 0, 1ull << 32, 16 } },
-		{ SYS_clone3, { 0 } },
-		{ SYS_io_uring_setup, { 0 } },
+		{SYS_ioctl, {0, TIOCSTI}},
+		{SYS_ioctl, {0, TIOCSTI | 1ull << 32}},
+		{SYS_ioctl, {0, TIOCGWINSZ | 1ull << 32}},
+		{SYS_ioctl, {0, TIOCCONS}},
+		{SYS_ioctl, {0, TIOCLINUX}},
+		{SYS_ioctl, {0, TIOCSETD}},
+		{SYS_ioctl, {3, 0x40086602 /* FS_IOC_SETFLAGS */}},
+		{SYS_clone, {CLONE_UNTRACED | SIGCHLD}},
+		{SYS_clone, {CLONE_NEWUSER | SIGCHLD}},
+		{SYS_clone, {CLONE_NEWPID | SIGCHLD}},
+		{SYS_clone, {CLONE_PARENT | SIGCHLD}},
+		{SYS_clone, {CLONE_THREAD | CLONE_VM | CLONE_SIGHAND}},
+		{SYS_seccomp, {1, 8 /* NEW_LISTENER */}},
+		{SYS_socket, {40 /* AF_VSOCK */, SOCK_STREAM}},
+		{SYS_socket, {AF_PACKET, SOCK_RAW}},
+		{SYS_socket, {AF_INET, SOCK_RAW, 1}},
+		{SYS_socket, {AF_NETLINK, SOCK_RAW, 15}},
+		{SYS_setsockopt, {3, SOL_SOCKET, 36 /* SO_MARK */}},
+		{SYS_setsockopt, {3, SOL_SOCKET, 50 /* ATTACH_BPF */}},
+		{SYS_getsockopt, {3, SOL_SOCKET, SO_PEERCRED}},
+		{SYS_fcntl, {3, 3 /* F_GETFL */}},
+		{SYS_fcntl, {3, 6 /* F_SETLK */}},
+		{SYS_fcntl, {3, 1024 /* F_SETLEASE */}},
+		{SYS_fcntl, {3, 8 /* F_SETOWN */}},
+		{SYS_prctl, {4 /* PR_SET_DUMPABLE */, 0}},
+		{SYS_prctl, {35 /* PR_SET_MM */, 13 /* EXE_FILE */}},
+		{SYS_prlimit64, {0, RLIMIT_NOFILE}},
+		{SYS_prlimit64, {1, RLIMIT_STACK}},
+		{SYS_sendto, {3, 0, 0, 0, 1, 16}},
+		{SYS_sendto, {3, 0, 0, 0, 1ull << 32, 16}},
+		{SYS_clone3, {0}},
+		{SYS_io_uring_setup, {0}},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++)
@@ -371,16 +371,16 @@ Test(filter, what_programs_need_is_allowed)
 		int nr;
 		uint64_t args[6];
 	} c[] = {
-		{ SYS_clone, { thread } },
-		{ SYS_clone, { CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID |
-			       SIGCHLD } },
-		{ SYS_clone, { CLONE_VM | CLONE_VFORK | SIGCHLD } },
-		{ SYS_socket, { AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC } },
-		{ SYS_ioctl, { 0, TCGETS } },
-		{ SYS_ioctl, { 0, 0xffffffff80045430ull /* musl TIOCGPTN */ } },
-		{ SYS_prctl, { 0x53564d41 } },
-		{ SYS_sendto, { 3, 1, 1, 0, 0, 0 } },
-		{ SYS_seccomp, { 1, 1 } },
+		{SYS_clone, {thread}},
+		{SYS_clone,
+		 {CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD}},
+		{SYS_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD}},
+		{SYS_socket, {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC}},
+		{SYS_ioctl, {0, TCGETS}},
+		{SYS_ioctl, {0, 0xffffffff80045430ull /* musl TIOCGPTN */}},
+		{SYS_prctl, {0x53564d41}},
+		{SYS_sendto, {3, 1, 1, 0, 0, 0}},
+		{SYS_seccomp, {1, 1}},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++)
@@ -394,9 +394,9 @@ Test(filter, x32_and_i386_are_notified)
 {
 	for (int nr = 0; nr < SYSNR_MAX; nr++)
 		for (int bare = 0; bare < 2; bare++) {
-			struct seccomp_data d = { .nr = nr,
-						  .arch = AUDIT_ARCH_I386 };
-			uint64_t args[6] = { 0 };
+			struct seccomp_data d = {.nr = nr,
+						 .arch = AUDIT_ARCH_I386};
+			uint64_t args[6] = {0};
 
 			cr_assert_eq(sim_run(&prog[bare], &d),
 				     SECCOMP_RET_USER_NOTIF);
@@ -407,7 +407,7 @@ Test(filter, x32_and_i386_are_notified)
 				     SECCOMP_RET_USER_NOTIF);
 		}
 	for (int i = 0; i < SWEEP; i++) {
-		uint64_t args[6] = { 0 };
+		uint64_t args[6] = {0};
 
 		cr_assert_eq(verdict(-1 - i, args, i & 1),
 			     SECCOMP_RET_USER_NOTIF);
@@ -416,8 +416,8 @@ Test(filter, x32_and_i386_are_notified)
 
 Test(filter, internet_sockets_only_in_the_jail)
 {
-	const uint64_t tcp[6] = { AF_INET, SOCK_STREAM, 6 };
-	const uint64_t msg[6] = { 3, 4096, 0 };
+	const uint64_t tcp[6] = {AF_INET, SOCK_STREAM, 6};
+	const uint64_t msg[6] = {3, 4096, 0};
 
 	cr_expect_eq(verdict(SYS_socket, tcp, false), SECCOMP_RET_ALLOW);
 	cr_expect_eq(verdict(SYS_socket, tcp, true), SECCOMP_RET_USER_NOTIF);

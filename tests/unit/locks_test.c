@@ -32,9 +32,11 @@ TestSuite(locks, .init = setup, .fini = teardown);
 
 static struct lockreq req(int who, short type, int64_t start, int64_t end)
 {
-	return (struct lockreq){ .key = { .dev = 1, .ino = 2 },
-				 .owner = &owner[who], .type = type,
-				 .start = start, .end = end };
+	return (struct lockreq){.key = {.dev = 1, .ino = 2},
+				.owner = &owner[who],
+				.type = type,
+				.start = start,
+				.end = end};
 }
 
 static int set(int who, short type, int64_t start, int64_t end)
@@ -71,8 +73,8 @@ Test(locks, unlock_in_the_middle_splits)
 	cr_assert_eq(locktable_count(t), 2);
 	cr_assert_null(in_way(1, F_WRLCK, 10, 19));
 	cr_assert_not_null(in_way(1, F_WRLCK, 9, 9));
-	cr_assert_not_null(in_way(1, F_RDLCK, LOCK_OFFSET_MAX,
-				  LOCK_OFFSET_MAX));
+	cr_assert_not_null(
+		in_way(1, F_RDLCK, LOCK_OFFSET_MAX, LOCK_OFFSET_MAX));
 }
 
 Test(locks, a_new_type_replaces_what_it_covers)
@@ -104,7 +106,7 @@ Test(locks, files_are_told_apart_by_inode_or_number)
 	cr_assert_eq(locktable_set(t, &r), -EAGAIN);
 	r.key.inode = &b;
 	cr_assert_eq(locktable_set(t, &r), 0);
-	r.key = (struct lockkey){ .dev = 1, .ino = 3 };
+	r.key = (struct lockkey){.dev = 1, .ino = 3};
 	cr_assert_eq(locktable_set(t, &r), 0);
 	cr_assert_eq(set(1, F_WRLCK, 0, 1), 0);
 }
@@ -175,7 +177,7 @@ static size_t model_runs(void)
 
 Test(locks, random_requests_agree_with_a_map_of_bytes)
 {
-	const short types[] = { F_RDLCK, F_WRLCK, F_UNLCK };
+	const short types[] = {F_RDLCK, F_WRLCK, F_UNLCK};
 	unsigned seed = 12345;
 
 	for (int o = 0; o < OWNERS; o++)
@@ -188,9 +190,7 @@ Test(locks, random_requests_agree_with_a_map_of_bytes)
 		int end = start + rand_r(&seed) % (BYTES - start);
 
 		cr_assert_eq(set(who, type, start, end),
-			     model_set(who, type, start, end), "step %d",
-			     step);
-		cr_assert_eq(locktable_count(t), model_runs(), "step %d",
-			     step);
+			     model_set(who, type, start, end), "step %d", step);
+		cr_assert_eq(locktable_count(t), model_runs(), "step %d", step);
 	}
 }
