@@ -8,7 +8,8 @@
  * answered in one step).
  *
  * A handler that returned CALL_DEFERRED has given the call to a worker, which
- * may already have ended it: nothing of it may be touched after that.
+ * ends it as soon as it gets the state lock: nothing of it may be touched after
+ * the lock is dropped.
  */
 #include "dispatch.h"
 
@@ -46,14 +47,19 @@ static void dispatch_view(struct call *c)
 	};
 }
 
-/* Back to the state just after decoding, for a first or another run. */
-static void dispatch_reset(struct call *c)
+static void dispatch_drop_dirs(struct call *c)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(c->dirs); i++)
 		vref_put(&c->dirs[i]);
+	c->nat = 0;
+}
+
+/* Back to the state just after decoding, for a first or another run. */
+static void dispatch_reset(struct call *c)
+{
+	dispatch_drop_dirs(c);
 	memset(c->resolved, 0, sizeof(c->resolved));
 	memset(&c->ev, 0, sizeof(c->ev));
-	c->nat = 0;
 	c->by_fd = false;
 	c->nout = 0;
 	c->arena_used = c->arena_mark;
@@ -172,8 +178,7 @@ static int64_t dispatch_end(struct call *c, int64_t ret)
 	bool record = dispatch_record(c, ret);
 
 	c->finished = true;
-	for (unsigned i = 0; i < ARRAY_SIZE(c->dirs); i++)
-		vref_put(&c->dirs[i]);
+	dispatch_drop_dirs(c);
 	call_unlock(c);
 	ret = dispatch_write_back(c, ret);
 	if (!record)
@@ -187,7 +192,7 @@ static int64_t dispatch_end(struct call *c, int64_t ret)
 
 int64_t dispatch_finish(struct call *c, int64_t ret)
 {
-	if (c->finished || ret == CALL_DEFERRED)
+	if (ret == CALL_DEFERRED || c->finished)
 		return ret;
 	call_lock(c);
 	return dispatch_end(c, ret);
@@ -206,6 +211,7 @@ static int64_t dispatch_run(struct call *c)
 		ret = c->row->handler(c);
 	}
 	if (ret == CALL_DEFERRED) {
+		dispatch_drop_dirs(c); /* a released call is not finished */
 		sentry_unlock(s);
 		return ret;
 	}
