@@ -14,7 +14,8 @@
 T := build/tests
 FUZZ_SECONDS ?= 30
 RUN ?=
-TEST_CFLAGS := -std=gnu17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wvla -Werror
+TEST_CFLAGS := -std=gnu17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wvla -Werror \
+	-Wl,--no-warn-execstack
 
 GUEST_BINS := $(patsubst tests/guest/%.c,$(T)/guest/%,\
 	$(wildcard tests/guest/*.c))

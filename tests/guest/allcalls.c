@@ -38,7 +38,7 @@ static const int skipped[] = {
 	SYS_prctl, SYS_vmsplice, SYS_splice, SYS_sendfile, SYS_ioctl,
 	SYS_bpf, SYS_keyctl, SYS_modify_ldt, SYS_setitimer,
 	SYS_userfaultfd, SYS_restart_syscall, SYS_uselib, SYS_nfsservctl,
-	SYS_mlockall, SYS_lookup_dcookie, SYS_process_madvise,
+	SYS_mlockall, SYS_lookup_dcookie, SYS_process_madvise, 335, 336, /* uretprobe, uprobe: SIGILL */
 	SYS_msgget, SYS_semget, SYS_shmget, SYS_mq_open, SYS_add_key,
 	SYS_request_key, SYS_fanotify_init, SYS_perf_event_open,
 	SYS_landlock_restrict_self, SYS_chdir, SYS_fchdir, SYS_getitimer,

@@ -6,7 +6,7 @@
  */
 #include "overlay_fixture.h"
 
-#include <sys/xattr.h>
+#include <time.h>
 
 static struct fixture f;
 static char real[64];
@@ -159,8 +159,8 @@ static void one_operation(void)
 		      ret_of(symlink(s2 + 1, r)));
 		break;
 	case 11:
-		check("chmod", v, chmod_virtual(v, 0600 | (n & 0177)),
-		      ret_of(chmod(r, 0600 | (n & 0177))));
+		check("chmod", v, chmod_virtual(v, 0700 | (n & 077)),
+		      ret_of(chmod(r, 0700 | (n & 077))));
 		break;
 	case 12:
 		check("truncate", v, truncate_virtual(v, n),

@@ -195,7 +195,10 @@ static void pair_open(struct par *p, int *k, int *v)
 	how.mode = flags & O_CREAT ? 0644 : 0;
 	snprintf(p->what + strlen(p->what), 60, " flags %o resolve %lx", flags,
 		 resolve[r].native);
-	fd = (int)syscall(SYS_openat2, AT_FDCWD, p->p1, &how, sizeof(how));
+	do { /* EAGAIN: someone else on this machine renamed meanwhile */
+		fd = (int)syscall(SYS_openat2, AT_FDCWD, p->p1, &how,
+				  sizeof(how));
+	} while (fd < 0 && errno == EAGAIN);
 	*k = fd < 0 ? -errno : 0;
 	if (fd >= 0)
 		close(fd);

@@ -25,7 +25,7 @@
 
 Test(proctext, stat_with_parentheses_and_newline_in_comm)
 {
-	const struct proctext_ids ids = {7, 7, 1, 7, 7, 7};
+	const struct proctext_ids ids = {7, 7, 1, 7, 7, 7, false};
 	const char *in = "4711 (a) b)\n(c) t 4000 4711 4711 34816 4711 4194304 "
 			 "1 2 3 4 5 6 7 8 20 0 1 0 99 1000 50 18446744073709551"
 			 "615 111 222 333 444 555 0 0 0 0 777 0 0 17 1 0 0 0 0 0 "
@@ -53,7 +53,7 @@ Test(proctext, stat_with_parentheses_and_newline_in_comm)
 
 Test(proctext, status_shows_virtual_numbers_and_no_tracer)
 {
-	const struct proctext_ids ids = {8, 7, 1, 6, 5, -1};
+	const struct proctext_ids ids = {8, 7, 1, 6, 5, -1, false};
 	const gid_t groups[] = {20, 30};
 	const struct proctext_cred cred = {
 		.uid = {0, 1, 2, 3}, .gid = {4, 5, 6, 7}, .groups = groups,
