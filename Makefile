@@ -56,7 +56,8 @@ SRCS := $(filter-out loader/stub%.c sentry/cli/main.c,$(wildcard \
 OBJS := $(SRCS:%.c=$(B)/%.o)
 MAIN := $(B)/sentry/cli/main.o
 
-all: $(BIN)
+# A private B= leaves build/ alone.
+all: $(if $(filter command,$(firstword $(origin B))),$(B)/cloche,$(BIN))
 
 # Adds the embedded loader stub to OBJS.
 include loader/stub.mk
@@ -116,20 +117,18 @@ demo: $(BIN)
 
 # ---- documents -----------------------------------------------------------
 
-GENDOC := $(B)/docs/gensyscalls
+SYSDOC := awk -f syscalls/docs.awk syscalls/table.def
 
-$(GENDOC): docs/gensyscalls.c syscalls/table.def | libs
-	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) -O1 -o $@ $<
-
-docs: $(GENDOC)
-	$(GENDOC) table >docs/syscalls.md
-	$(GENDOC) summary | docs/splice README.md support
+docs:
+	$(SYSDOC) >docs/syscalls.md
+	awk -f docs/summary.awk docs/syscalls.md | \
+		docs/splice README.md support
 
 # Fails if what is committed is not what the table says.
-docs-check: $(GENDOC)
-	$(GENDOC) table | cmp - docs/syscalls.md
-	$(GENDOC) summary | docs/splice --check README.md support
+docs-check:
+	$(SYSDOC) | cmp - docs/syscalls.md
+	awk -f docs/summary.awk docs/syscalls.md | \
+		docs/splice --check README.md support
 
 # ---- installing ----------------------------------------------------------
 
