@@ -23,8 +23,8 @@ static uint64_t dentry_hash(const struct dentry *dir, const char *name,
 struct dentry *dentry_find(const struct dentry *dir, const char *name,
 			   size_t len)
 {
-	struct hnode *n = htable_first(&dir->vfs->dentries,
-				       dentry_hash(dir, name, len));
+	struct hnode *n =
+		htable_first(&dir->vfs->dentries, dentry_hash(dir, name, len));
 
 	for (; n; n = htable_next(n)) {
 		struct dentry *d = container_of(n, struct dentry, node);
@@ -451,7 +451,7 @@ void dentry_forget(struct dentry *dir, const char *name)
 			d->stale = true;
 		return;
 	}
-	list_for_each(p, &dir->children) {
+	list_for_each (p, &dir->children) {
 		d = list_entry(p, struct dentry, child);
 		if (!d->mounted && !d->stub)
 			d->stale = true;

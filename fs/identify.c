@@ -25,7 +25,7 @@ struct object {
 	struct inode *inode;   /* counted */
 	struct dentry *dentry; /* counted, or NULL */
 	bool opath, host, stdio;
-	struct timespec ctime;	     /* host */
+	struct timespec ctime;	      /* host */
 	struct statx_timestamp btime; /* host; 0 if it has none */
 };
 
@@ -78,8 +78,8 @@ static struct object *object_add(struct vfs *vfs, dev_t dev, ino_t ino,
 	return o;
 }
 
-int vfs_object_add(struct vfs *vfs, dev_t dev, ino_t ino,
-		   struct inode *inode, struct dentry *dentry, bool opath)
+int vfs_object_add(struct vfs *vfs, dev_t dev, ino_t ino, struct inode *inode,
+		   struct dentry *dentry, bool opath)
 {
 	struct object *o = object_add(vfs, dev, ino, inode, dentry);
 
@@ -141,8 +141,7 @@ void objects_fini(struct vfs *vfs)
 	htable_fini(&vfs->objects);
 }
 
-void objects_store_event(void *arg, dev_t dev, ino_t ino,
-			 enum store_event what)
+void objects_store_event(void *arg, dev_t dev, ino_t ino, enum store_event what)
 {
 	struct vfs *vfs = arg;
 	struct object *o = object_find(vfs, dev, ino);
@@ -158,7 +157,8 @@ void objects_store_event(void *arg, dev_t dev, ino_t ino,
 	inode_put(inode);
 }
 
-/* ---- asking ----------------------------------------------------------------- */
+/* ---- asking -----------------------------------------------------------------
+ */
 
 /* A host file that was changed keeps its birth; another one has its own. */
 static bool object_fits(struct object *o, int fd, const struct stat *st)
@@ -169,8 +169,7 @@ static bool object_fits(struct object *o, int fd, const struct stat *st)
 			 o->ctime.tv_nsec == st->st_ctim.tv_nsec))
 		return true;
 	if (!o->btime.tv_sec || birth_time(fd, &born) ||
-	    born.tv_sec != o->btime.tv_sec ||
-	    born.tv_nsec != o->btime.tv_nsec)
+	    born.tv_sec != o->btime.tv_sec || born.tv_nsec != o->btime.tv_nsec)
 		return false;
 	o->ctime = st->st_ctim;
 	return true;
@@ -207,7 +206,8 @@ int vfs_object_find(struct vfs *vfs, dev_t dev, ino_t ino, struct vref *out)
 	return 0;
 }
 
-/* ---- stand-ins ---------------------------------------------------------------- */
+/* ---- stand-ins
+ * ---------------------------------------------------------------- */
 
 int vfs_snapshot(struct vfs *vfs, struct inode *inode, struct dentry *dentry,
 		 const void *data, size_t len, int *fd)
@@ -220,8 +220,8 @@ int vfs_snapshot(struct vfs *vfs, struct inode *inode, struct dentry *dentry,
 	return vfs_object_add(vfs, st.st_dev, st.st_ino, inode, dentry, false);
 }
 
-int vfs_dir_standin(struct vfs *vfs, struct inode *inode,
-		    struct dentry *dentry, int *fd)
+int vfs_dir_standin(struct vfs *vfs, struct inode *inode, struct dentry *dentry,
+		    int *fd)
 {
 	struct stat st;
 	int err = store_standin_dir(vfs->store, fd, &st);
@@ -243,13 +243,13 @@ int vfs_opath_standin(struct vfs *vfs, struct inode *inode,
 	return vfs_object_add(vfs, st.st_dev, st.st_ino, inode, dentry, true);
 }
 
-/* ---- inherited descriptors ------------------------------------------------------ */
+/* ---- inherited descriptors
+ * ------------------------------------------------------ */
 
 /* Reopening gives the inherited description itself: its access mode, offset
  * and O_APPEND, and never a truncation. */
 static int stdio_open(struct vfs_ctx *ctx, struct inode *inode,
-		      struct dentry *dentry, int flags,
-		      struct vfs_opened *out)
+		      struct dentry *dentry, int flags, struct vfs_opened *out)
 {
 	int own = (int)(intptr_t)inode->fs, have, want = flags & O_ACCMODE;
 

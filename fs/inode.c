@@ -45,8 +45,8 @@ void inode_put(struct inode *i)
 	free(i);
 }
 
-struct super *super_new(struct vfs *vfs, const char *fstype,
-			const char *source, long magic, unsigned flags)
+struct super *super_new(struct vfs *vfs, const char *fstype, const char *source,
+			long magic, unsigned flags)
 {
 	struct super *sb = xcalloc(1, sizeof(*sb));
 
@@ -63,7 +63,7 @@ struct super *super_new(struct vfs *vfs, const char *fstype,
 
 void super_free_all(struct vfs *vfs)
 {
-	list_for_each_safe(p, &vfs->supers) {
+	list_for_each_safe (p, &vfs->supers) {
 		struct super *sb = list_entry(p, struct super, list);
 
 		if (sb->free)
@@ -75,8 +75,7 @@ void super_free_all(struct vfs *vfs)
 
 /* ---- getattr ------------------------------------------------------------ */
 
-int vfs_getattr(struct vfs_ctx *ctx, const struct vref *ref,
-		struct statx *out)
+int vfs_getattr(struct vfs_ctx *ctx, const struct vref *ref, struct statx *out)
 {
 	struct inode *i = ref->inode;
 
@@ -121,7 +120,8 @@ void vfs_statx_to_stat(const struct statx *stx, struct stat *st)
 	st->st_ctim = time_of(&stx->stx_ctime);
 }
 
-/* ---- the mode of new files ------------------------------------------------ */
+/* ---- the mode of new files ------------------------------------------------
+ */
 
 gid_t vfs_new_gid(const struct vfs_ctx *ctx, const struct dentry *dir)
 {
@@ -146,7 +146,8 @@ mode_t inode_new_mode(const struct vfs_ctx *ctx, const struct dentry *dir,
 	return mode;
 }
 
-/* ---- setattr ---------------------------------------------------------------- */
+/* ---- setattr ----------------------------------------------------------------
+ */
 
 static bool group_or_fsetid(const struct vfs_ctx *ctx, gid_t gid)
 {
@@ -251,8 +252,8 @@ static bool nsec_bad(long nsec)
 	       (nsec < 0 || nsec > 999999999);
 }
 
-static void time_resolve(struct vfs_attr *a, unsigned bit,
-			 struct timespec *t, const struct timespec *now)
+static void time_resolve(struct vfs_attr *a, unsigned bit, struct timespec *t,
+			 const struct timespec *now)
 {
 	if (!(a->valid & bit))
 		return;
@@ -290,15 +291,16 @@ static int attr_times(struct vfs_ctx *ctx, const struct vref *ref,
 	return err;
 }
 
-enum { ATTR_TIMES = VFS_ATTR_ATIME | VFS_ATTR_MTIME | VFS_ATTR_TIMES_NULL,
-       ATTR_OWNER = VFS_ATTR_UID | VFS_ATTR_GID };
+enum {
+	ATTR_TIMES = VFS_ATTR_ATIME | VFS_ATTR_MTIME | VFS_ATTR_TIMES_NULL,
+	ATTR_OWNER = VFS_ATTR_UID | VFS_ATTR_GID
+};
 
 /* utimensat with nothing but UTIME_OMIT succeeds on anything. */
 static bool attr_nothing(const struct vfs_attr *a)
 {
 	return a->valid == (VFS_ATTR_ATIME | VFS_ATTR_MTIME) &&
-	       a->atime.tv_nsec == UTIME_OMIT &&
-	       a->mtime.tv_nsec == UTIME_OMIT;
+	       a->atime.tv_nsec == UTIME_OMIT && a->mtime.tv_nsec == UTIME_OMIT;
 }
 
 static int attr_prepare(struct vfs_ctx *ctx, const struct vref *ref,
@@ -347,8 +349,7 @@ int vfs_setattr(struct vfs_ctx *ctx, const struct vref *ref,
 	return err;
 }
 
-int vfs_statfs(struct vfs_ctx *ctx, const struct vref *ref,
-	       struct statfs *out)
+int vfs_statfs(struct vfs_ctx *ctx, const struct vref *ref, struct statfs *out)
 {
 	struct inode *i = ref->inode;
 	int err = 0;

@@ -14,8 +14,7 @@
 
 /* filename_create: walks to a name that can be made. */
 static int create_lookup(struct walk *w, struct vfs_ctx *ctx,
-			 const struct vfs_at *at, bool dir,
-			 struct dentry **out)
+			 const struct vfs_at *at, bool dir, struct dentry **out)
 {
 	int err = walk_parent(w, ctx, at, 0);
 
@@ -132,7 +131,8 @@ int vfs_link(struct vfs_ctx *ctx, const struct vref *from,
 	return err;
 }
 
-/* ---- removing -------------------------------------------------------------- */
+/* ---- removing --------------------------------------------------------------
+ */
 
 /* A change in the directory is refused before its names are looked at, as
  * mnt_want_write does. */
@@ -222,7 +222,8 @@ int vfs_rmdir(struct vfs_ctx *ctx, const struct vfs_at *at)
 	return err ? err : remove_at(ctx, d, true);
 }
 
-/* ---- rename ------------------------------------------------------------------ */
+/* ---- rename
+ * ------------------------------------------------------------------ */
 
 struct rename {
 	struct vfs_ctx *ctx;
@@ -272,8 +273,7 @@ static int rename_names(struct rename *r)
 	}
 	if (dentry_is_dir(r->old))
 		return 0;
-	if (r->from.slash ||
-	    (!(r->flags & RENAME_EXCHANGE) && r->to.slash))
+	if (r->from.slash || (!(r->flags & RENAME_EXCHANGE) && r->to.slash))
 		return -ENOTDIR;
 	return 0;
 }
@@ -367,11 +367,11 @@ int vfs_rename(struct vfs_ctx *ctx, const struct vfs_at *from,
 	return err;
 }
 
-/* ---- sockets -------------------------------------------------------------------- */
+/* ---- sockets
+ * -------------------------------------------------------------------- */
 
 int vfs_socket_prepare(struct vfs_ctx *ctx, const struct vfs_at *at,
-		       mode_t mode, int *dirfd, char *name,
-		       struct vref *parent)
+		       mode_t mode, int *dirfd, char *name, struct vref *parent)
 {
 	AUTO_WALK struct walk w;
 	struct inode *dir;

@@ -9,7 +9,6 @@
  */
 #include "core.h"
 
-
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 
 enum { OPEN_PATH_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC };
@@ -190,7 +189,8 @@ static int open_path(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
 	return open_found(ctx, &ref, flags, created, out);
 }
 
-/* ---- O_PATH, O_TMPFILE ------------------------------------------------------ */
+/* ---- O_PATH, O_TMPFILE ------------------------------------------------------
+ */
 
 static int open_opath(struct vfs_ctx *ctx, const struct vfs_at *at,
 		      unsigned walk_flags, struct vfs_opened *out)
@@ -209,8 +209,8 @@ static int open_opath(struct vfs_ctx *ctx, const struct vfs_at *at,
 	return 0;
 }
 
-static int open_tmpfile(struct vfs_ctx *ctx, const struct vfs_at *at,
-			int flags, mode_t mode, unsigned walk_flags,
+static int open_tmpfile(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
+			mode_t mode, unsigned walk_flags,
 			struct vfs_opened *out)
 {
 	AUTO_PUT_VREF struct vref dir = {NULL, NULL};
@@ -298,7 +298,8 @@ int vfs_reopen(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 	return err;
 }
 
-/* ---- programs ----------------------------------------------------------------- */
+/* ---- programs
+ * ----------------------------------------------------------------- */
 
 int vfs_open_exec(struct vfs_ctx *ctx, const struct vref *ref, int *fd)
 {
@@ -333,10 +334,11 @@ void vfs_text_put(struct inode *inode)
 	inode_put(inode);
 }
 
-/* ---- locks and watches ----------------------------------------------------------- */
+/* ---- locks and watches
+ * ----------------------------------------------------------- */
 
-int vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref,
-			int flags, int *fd, struct vfs_job **job)
+int vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref, int flags,
+			int *fd, struct vfs_job **job)
 {
 	struct inode *i = ref->inode;
 	struct vfs_opened o;
@@ -355,8 +357,7 @@ int vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref,
 	return err;
 }
 
-int vfs_watch_target(struct vfs_ctx *ctx, const struct vref *ref,
-		     int *opath_fd)
+int vfs_watch_target(struct vfs_ctx *ctx, const struct vref *ref, int *opath_fd)
 {
 	struct inode *i = ref->inode;
 	int err = perm_check(ctx, ref->dentry, i, R_OK);

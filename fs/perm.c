@@ -143,7 +143,7 @@ static bool holds_mount(const struct dentry *d)
 {
 	if (d->mounted || d->stub)
 		return true;
-	list_for_each(p, &d->children) {
+	list_for_each (p, &d->children) {
 		const struct dentry *c = list_entry(p, struct dentry, child);
 
 		if (c->mounted || c->stub)

@@ -79,7 +79,7 @@ static void read_stubs(struct readdir *r)
 		*r->pos = STUBS;
 	if (!r->dir)
 		return;
-	list_for_each(p, &r->dir->children) {
+	list_for_each (p, &r->dir->children) {
 		const struct dentry *d = list_entry(p, struct dentry, child);
 
 		if (!d->stub || !d->inode || (d->mask & VFS_MASK_HIDE))

@@ -14,10 +14,11 @@
 #include "overlay.h"
 #include "store.h"
 
-/* ---- rootfs ------------------------------------------------------------------ */
+/* ---- rootfs
+ * ------------------------------------------------------------------ */
 
-static int stub_lookup(struct vfs_ctx *ctx, struct inode *dir,
-		       const char *name, struct inode **out)
+static int stub_lookup(struct vfs_ctx *ctx, struct inode *dir, const char *name,
+		       struct inode **out)
 {
 	(void)ctx;
 	(void)dir;
@@ -32,7 +33,7 @@ static int stub_getattr(struct vfs_ctx *ctx, struct inode *inode,
 	(void)ctx;
 	out->stx_nlink = 2;
 	if (inode->dir_dentry)
-		list_for_each(p, &inode->dir_dentry->children)
+		list_for_each (p, &inode->dir_dentry->children)
 			out->stx_nlink++;
 	return 0;
 }
@@ -72,7 +73,8 @@ struct inode *stub_inode_new(struct vfs *vfs)
 	return inode_new(sb, &stub_ops, next, S_IFDIR, NULL);
 }
 
-/* ---- the instance --------------------------------------------------------------- */
+/* ---- the instance
+ * --------------------------------------------------------------- */
 
 int vfs_new(const struct vfs_config *cfg, struct vfs **out)
 {
@@ -151,13 +153,14 @@ void vfs_poll(struct vfs *vfs)
 	dentry_prune(vfs);
 }
 
-/* ---- mounts ----------------------------------------------------------------------- */
+/* ---- mounts
+ * ----------------------------------------------------------------------- */
 
 static const struct vcred mount_cred = {.caps = ~0ULL};
 
 /* One component of a mount path; made as a stub if it is missing. */
-static int mount_step(struct vfs_ctx *ctx, struct dentry *dir,
-		      const char *name, size_t len, struct dentry **out)
+static int mount_step(struct vfs_ctx *ctx, struct dentry *dir, const char *name,
+		      size_t len, struct dentry **out)
 {
 	struct dentry *d = NULL;
 	int err = walk_child(ctx, dir, name, len, &d);
@@ -175,11 +178,12 @@ static int mount_step(struct vfs_ctx *ctx, struct dentry *dir,
 
 /* The dentry at guest, stubs made on the way. Links are not followed: a mount
  * path is the operator's, given in its final form. Counted. */
-static int mount_point(struct vfs *vfs, const char *guest,
-		       struct dentry **out)
+static int mount_point(struct vfs *vfs, const char *guest, struct dentry **out)
 {
-	struct vfs_ctx ctx = {.vfs = vfs, .cred = &mount_cred,
-			      .root = vfs->root, .cwd = vfs->root};
+	struct vfs_ctx ctx = {.vfs = vfs,
+			      .cred = &mount_cred,
+			      .root = vfs->root,
+			      .cwd = vfs->root};
 	struct dentry *d = vfs->root;
 	size_t len;
 	int err;
@@ -208,7 +212,7 @@ static int mount_point(struct vfs *vfs, const char *guest,
 
 static void mount_clear_below(struct dentry *d)
 {
-	list_for_each_safe(p, &d->children) {
+	list_for_each_safe (p, &d->children) {
 		struct dentry *c = list_entry(p, struct dentry, child);
 
 		if (!c->mounted && !c->stub)

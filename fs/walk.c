@@ -23,7 +23,8 @@ void walk_fini(struct walk *w)
 	w->ctx = NULL;
 }
 
-/* ---- one child ------------------------------------------------------------ */
+/* ---- one child ------------------------------------------------------------
+ */
 
 static bool same_inode(const struct inode *a, const struct inode *b)
 {
@@ -47,15 +48,15 @@ static struct dentry *child_settle(struct dentry *dir, struct dentry *d,
 		dentry_delete(d);
 		d = dentry_new(dir, name, strlen(name));
 	}
-	d->stale = !found && (dir->inode->revalidate || dir->inode->no_negative);
+	d->stale =
+		!found && (dir->inode->revalidate || dir->inode->no_negative);
 	if (found)
 		dentry_instantiate(d, found);
 	return d;
 }
 
-static int child_slow(struct vfs_ctx *ctx, struct dentry *dir,
-		      struct dentry *d, const char *name, size_t len,
-		      struct dentry **out)
+static int child_slow(struct vfs_ctx *ctx, struct dentry *dir, struct dentry *d,
+		      const char *name, size_t len, struct dentry **out)
 {
 	struct inode *found = NULL;
 	int err;
@@ -105,11 +106,13 @@ int walk_last_dentry(struct walk *w, struct dentry **out)
 	return walk_child(w->ctx, w->d, w->last, w->last_len, out);
 }
 
-/* ---- steps ----------------------------------------------------------------- */
+/* ---- steps -----------------------------------------------------------------
+ */
 
 static int walk_xdev(const struct walk *w, const struct dentry *to)
 {
-	if ((w->flags & VFS_NO_XDEV) && w->d && to->inode->sb != w->d->inode->sb)
+	if ((w->flags & VFS_NO_XDEV) && w->d &&
+	    to->inode->sb != w->d->inode->sb)
 		return -EXDEV;
 	return 0;
 }
@@ -246,7 +249,8 @@ static int walk_step(struct walk *w)
 	return walk_onto(w, d, true, false);
 }
 
-/* ---- components -------------------------------------------------------------- */
+/* ---- components
+ * -------------------------------------------------------------- */
 
 static const char *skip_slashes(const char *s)
 {

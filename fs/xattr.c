@@ -89,8 +89,8 @@ ssize_t vfs_getxattr(struct vfs_ctx *ctx, const struct vref *ref,
 	return i->ops->xattr(ctx, i, VFS_XATTR_GET, name, buf, size, 0);
 }
 
-int vfs_setxattr(struct vfs_ctx *ctx, const struct vref *ref,
-		 const char *name, const void *buf, size_t size, int flags)
+int vfs_setxattr(struct vfs_ctx *ctx, const struct vref *ref, const char *name,
+		 const void *buf, size_t size, int flags)
 {
 	struct inode *i = ref->inode;
 	int err;
@@ -138,8 +138,7 @@ ssize_t vfs_listxattr(struct vfs_ctx *ctx, const struct vref *ref, char *buf,
 	all = malloc(XATTR_LIST_MAX);
 	if (!all)
 		return -ENOMEM;
-	n = i->ops->xattr(ctx, i, VFS_XATTR_LIST, NULL, all, XATTR_LIST_MAX,
-			  0);
+	n = i->ops->xattr(ctx, i, VFS_XATTR_LIST, NULL, all, XATTR_LIST_MAX, 0);
 	if (n <= 0)
 		return n;
 	n = list_filter(ctx, all, n);

@@ -299,8 +299,8 @@ static const struct vcred memfs_root_cred = {.caps = ~0ULL};
 static inline struct vfs *memfs_vfs(struct vfs_ctx *ctx, vfs_mask_fn mask,
 				    void *arg)
 {
-	struct vfs_config cfg = {.mask = mask, .mask_arg = arg,
-				 .store_emulated = true};
+	struct vfs_config cfg = {
+		.mask = mask, .mask_arg = arg, .store_emulated = true};
 	struct vfs *vfs = NULL;
 	struct super *sb;
 	struct inode *root;
@@ -316,8 +316,10 @@ static inline struct vfs *memfs_vfs(struct vfs_ctx *ctx, vfs_mask_fn mask,
 	if (vfs_mount_root(vfs, "/", root, NULL, NULL))
 		die("cannot mount");
 	inode_put(root);
-	*ctx = (struct vfs_ctx){.vfs = vfs, .cred = &memfs_root_cred,
-				.root = vfs_root(vfs), .cwd = vfs_root(vfs),
+	*ctx = (struct vfs_ctx){.vfs = vfs,
+				.cred = &memfs_root_cred,
+				.root = vfs_root(vfs),
+				.cwd = vfs_root(vfs),
 				.umask = 022};
 	return vfs;
 }

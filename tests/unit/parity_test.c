@@ -131,8 +131,12 @@ static void pair_link(struct par *p, int *k, int *v)
 
 static void pair_rename(struct par *p, int *k, int *v)
 {
-	static const unsigned flags[] = {0, 0, 0, RENAME_NOREPLACE,
-					 RENAME_EXCHANGE, RENAME_EXCHANGE,
+	static const unsigned flags[] = {0,
+					 0,
+					 0,
+					 RENAME_NOREPLACE,
+					 RENAME_EXCHANGE,
+					 RENAME_EXCHANGE,
 					 RENAME_EXCHANGE | RENAME_NOREPLACE,
 					 0x80};
 	struct vfs_at a = at(p->p1), b = at(p->p2);
@@ -169,13 +173,15 @@ static int ours_opath(struct par *p, int flags, unsigned resolve)
 
 static void pair_open(struct par *p, int *k, int *v)
 {
-	static const int bits[] = {O_CREAT, O_CREAT, O_EXCL, O_NOFOLLOW,
-				   O_DIRECTORY, O_TRUNC, O_PATH, O_APPEND,
-				   O_NOATIME};
+	static const int bits[] = {O_CREAT,    O_CREAT,	    O_EXCL,
+				   O_NOFOLLOW, O_DIRECTORY, O_TRUNC,
+				   O_PATH,     O_APPEND,    O_NOATIME};
 	static const struct {
 		unsigned long native;
 		unsigned ours;
-	} resolve[] = {{0, 0}, {0, 0}, {0, 0},
+	} resolve[] = {{0, 0},
+		       {0, 0},
+		       {0, 0},
 		       {RESOLVE_BENEATH, VFS_BENEATH},
 		       {RESOLVE_IN_ROOT, VFS_IN_ROOT},
 		       {RESOLVE_NO_SYMLINKS, VFS_NO_SYMLINKS}};
@@ -260,8 +266,8 @@ static int ours_attr(struct par *p, bool follow, struct vfs_attr *attr)
 
 static void pair_chmod(struct par *p, int *k, int *v)
 {
-	static const mode_t modes[] = {0755, 0755, 0644, 0700, 0500, 0333,
-				       02755, 04755, 06711, 0, 02775, 02644};
+	static const mode_t modes[] = {0755,  0755,  0644,  0700, 0500,	 0333,
+				       02755, 04755, 06711, 0,	  02775, 02644};
 	struct vfs_attr a = {.valid = VFS_ATTR_MODE};
 
 	a.mode = modes[rnd(p, ARRAY_SIZE(modes))];
@@ -298,7 +304,8 @@ static void pair_utime(struct par *p, int *k, int *v)
 				  1000000000};
 	struct timespec t[2] = {{1, ns[rnd(p, 5)]}, {2, ns[rnd(p, 5)]}};
 	struct vfs_attr a = {.valid = VFS_ATTR_ATIME | VFS_ATTR_MTIME,
-			     .atime = t[0], .mtime = t[1]};
+			     .atime = t[0],
+			     .mtime = t[1]};
 
 	snprintf(p->what + strlen(p->what), 80, " %ld %ld", t[0].tv_nsec,
 		 t[1].tv_nsec);
@@ -371,8 +378,8 @@ static void pair_getcwd(struct par *p, int *k, int *v)
 		*v = -ENAMETOOLONG;
 	if (!*v && !*k && strcmp(x, y))
 		*v = 1;
-	snprintf(p->what + strlen(p->what), 400, " %.180s %.180s",
-		 *k ? "" : x, y);
+	snprintf(p->what + strlen(p->what), 400, " %.180s %.180s", *k ? "" : x,
+		 y);
 }
 
 static const struct {
@@ -380,13 +387,13 @@ static const struct {
 	void (*fn)(struct par *p, int *k, int *v);
 	unsigned weight;
 } pairs[] = {
-	{"mkdir", pair_mkdir, 10},	 {"rmdir", pair_rmdir, 3},
-	{"unlink", pair_unlink, 3},	 {"symlink", pair_symlink, 4},
-	{"link", pair_link, 5},		 {"rename", pair_rename, 8},
-	{"mkfifo", pair_mkfifo, 1},	 {"open", pair_open, 16},
-	{"stat", pair_stat, 14},	 {"chmod", pair_chmod, 5},
-	{"chown", pair_chown, 3},	 {"truncate", pair_truncate, 2},
-	{"utime", pair_utime, 3},	 {"access", pair_access, 4},
+	{"mkdir", pair_mkdir, 10},	{"rmdir", pair_rmdir, 3},
+	{"unlink", pair_unlink, 3},	{"symlink", pair_symlink, 4},
+	{"link", pair_link, 5},		{"rename", pair_rename, 8},
+	{"mkfifo", pair_mkfifo, 1},	{"open", pair_open, 16},
+	{"stat", pair_stat, 14},	{"chmod", pair_chmod, 5},
+	{"chown", pair_chown, 3},	{"truncate", pair_truncate, 2},
+	{"utime", pair_utime, 3},	{"access", pair_access, 4},
 	{"readlink", pair_readlink, 3}, {"chdir", pair_chdir, 4},
 	{"getcwd", pair_getcwd, 3},
 };
@@ -462,8 +469,8 @@ static void child(uint64_t seed, const char *dir, bool user)
 	((struct memnode *)vfs->root->inode->fs)->mode =
 		S_IFDIR | vfs->root->inode->mode;
 	if (user) {
-		if (setresgid(USER, USER, USER) || syscall(SYS_setgroups, 0, 0) ||
-		    setresuid(USER, USER, USER))
+		if (setresgid(USER, USER, USER) ||
+		    syscall(SYS_setgroups, 0, 0) || setresuid(USER, USER, USER))
 			_exit(77);
 		p.ctx.cred = &plain;
 	}
@@ -483,8 +490,8 @@ static void run(uint64_t seed, bool user)
 	if (!pid)
 		child(seed, dir, user);
 	cr_assert(waitpid(pid, &status, 0) == pid);
-	snprintf(cmd, sizeof(cmd), "chmod -R u+rwx %s; rm -rf %s /dev/shm/memfs-*",
-		 dir, dir);
+	snprintf(cmd, sizeof(cmd),
+		 "chmod -R u+rwx %s; rm -rf %s /dev/shm/memfs-*", dir, dir);
 	cr_assert(system(cmd) == 0);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
 		cr_skip_test("no right to chroot or to change the user here");

@@ -116,7 +116,8 @@ static int do_link(const char *from, const char *to)
 	return err;
 }
 
-/* ---- policy ------------------------------------------------------------------ */
+/* ---- policy
+ * ------------------------------------------------------------------ */
 
 Test(vfs, a_hidden_name_does_not_exist_and_cannot_be_made)
 {
@@ -175,7 +176,8 @@ Test(vfs, masks_follow_a_moved_directory)
 	cr_assert_eq(try_open("/d/a/x", O_WRONLY), 0);
 }
 
-/* ---- mount points, directories --------------------------------------------------- */
+/* ---- mount points, directories
+ * --------------------------------------------------- */
 
 struct names {
 	char text[4096];
@@ -213,8 +215,7 @@ static void list(const char *path, off_t *pos, int count, struct names *n)
 static void mount_second(const char *path)
 {
 	struct super *sb = super_new(vfs, "memfs", "second", 2, 0);
-	struct inode *i =
-		memnode_inode(sb, memnode_new(S_IFDIR | 0755, 0, 0));
+	struct inode *i = memnode_inode(sb, memnode_new(S_IFDIR | 0755, 0, 0));
 
 	cr_assert_eq(vfs_mount_root(vfs, path, i, NULL, NULL), 0);
 	inode_put(i);
@@ -242,8 +243,8 @@ Test(vfs, readdir_goes_on_from_any_cookie)
 	mount_second("/d/m1");
 	mount_second("/d/m2");
 	for (int i = 0; i < 7; i++) {
-		static const char *const want[] = {". ", ".. ", "plain ",
-						   "a ", "b ", "m1 ", "m2 "};
+		static const char *const want[] = {". ", ".. ", "plain ", "a ",
+						   "b ", "m1 ", "m2 "};
 
 		list("/d", &pos, 1, &n);
 		cr_assert_str_eq(n.text, want[i]);
@@ -266,7 +267,8 @@ Test(vfs, mount_points_and_their_parents_are_busy)
 	cr_assert_eq(do_link("/d/m/f", "/x"), -EXDEV);
 }
 
-/* ---- descriptors ------------------------------------------------------------------- */
+/* ---- descriptors
+ * ------------------------------------------------------------------- */
 
 Test(vfs, an_opath_descriptor_stands_for_its_file_and_does_nothing)
 {
@@ -358,7 +360,8 @@ Test(vfs, a_stdio_file_reopens_with_no_more_access_and_keeps_append)
 	unlink(path);
 }
 
-/* ---- attributes ---------------------------------------------------------------------- */
+/* ---- attributes
+ * ---------------------------------------------------------------------- */
 
 Test(vfs, a_running_program_is_text_busy)
 {

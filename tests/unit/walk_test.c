@@ -178,7 +178,8 @@ Test(walk, magic_links_jump_unless_forbidden)
 	target.inode = NULL;
 }
 
-/* ---- mounts, the cache ------------------------------------------------------- */
+/* ---- mounts, the cache
+ * ------------------------------------------------------- */
 
 static struct inode *second_memfs(void)
 {
