@@ -1,6 +1,6 @@
 /*
  * dir.c - directories: getdents, getdents64, chdir, fchdir, getcwd, chroot,
- * umask; and sync, syncfs, which have nothing to write back.
+ * umask, unshare of these; and sync, syncfs, which have nothing to write back.
  *
  * The cursor of an open directory is the real file offset of its descriptor,
  * so dup, fork, lseek and rewinddir are the kernel's. A read of entries takes
@@ -9,6 +9,7 @@
  */
 #include <dirent.h>
 #include <linux/capability.h>
+#include <sched.h>
 
 #include "handlers.h"
 #include "pathfd.h"
@@ -194,6 +195,27 @@ int64_t h_umask(struct call *c)
 
 	c->task->fs->umask = (mode_t)c->args[0] & 0777;
 	return before;
+}
+
+/*
+ * Only registers are decided on, so the kernel may go on (law 2): it parts
+ * the descriptor table; root, cwd and umask are parted here.
+ */
+int64_t h_unshare(struct call *c)
+{
+	const uint64_t own = CLONE_FS | CLONE_FILES | CLONE_SYSVSEM;
+	uint64_t flags = c->args[0];
+	struct fsctx *fs = c->task->fs;
+
+	if (flags & ~own) {
+		call_deny(c, "namespaces", NULL);
+		return -EPERM;
+	}
+	if (flags & CLONE_FS) {
+		c->task->fs = fsctx_new(fs->root, fs->cwd, fs->umask);
+		fsctx_put(fs);
+	}
+	return CALL_CONTINUE;
 }
 
 /* ---- writing back ---------------------------------------------------- */
