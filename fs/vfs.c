@@ -158,6 +158,21 @@ void vfs_poll(struct vfs *vfs)
 
 static const struct vcred mount_cred = {.caps = ~0ULL};
 
+/* Where the link (dir, name) leads. */
+static int mount_follow(struct vfs_ctx *ctx, struct dentry *dir,
+			struct dentry *link, struct dentry **out)
+{
+	struct vfs_at at = {dir, link->name};
+	AUTO_PUT_VREF struct vref ref = {NULL, NULL};
+	int err = vfs_lookup(ctx, &at, VFS_FOLLOW, &ref);
+
+	if (!err && !ref.dentry)
+		err = -EINVAL;
+	if (!err)
+		*out = ref.dentry;
+	return err;
+}
+
 /* One component of a mount path; made as a stub if it is missing. */
 static int mount_step(struct vfs_ctx *ctx, struct dentry *dir, const char *name,
 		      size_t len, struct dentry **out)
@@ -172,12 +187,13 @@ static int mount_step(struct vfs_ctx *ctx, struct dentry *dir, const char *name,
 		dentry_get(d);
 		dentry_instantiate(d, stub_inode_new(ctx->vfs));
 	}
+	if (S_ISLNK(d->inode->type) && !d->mounted)
+		return mount_follow(ctx, dir, d, out);
 	*out = d;
 	return 0;
 }
 
-/* The dentry at guest, stubs made on the way. Links are not followed: a mount
- * path is the operator's, given in its final form. Counted. */
+/* The dentry at guest, stubs made on the way, links followed. Counted. */
 static int mount_point(struct vfs *vfs, const char *guest, struct dentry **out)
 {
 	struct vfs_ctx ctx = {.vfs = vfs,

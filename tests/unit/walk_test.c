@@ -204,6 +204,19 @@ Test(walk, mounts_are_crossed_both_ways)
 	cr_assert_eq(mk("/a/m/other"), -EROFS, "stubs are not writable");
 }
 
+Test(walk, a_mount_path_follows_links)
+{
+	struct inode *root = second_memfs();
+	char where[4096];
+
+	cr_assert_eq(mk("/run") | mk("/var") | sym("../run", "/var/run"), 0);
+	cr_assert_eq(vfs_mount_root(vfs, "/var/run/x", root, NULL, NULL), 0);
+	inode_put(root);
+	cr_assert_eq(mk("/run/x/y"), 0);
+	cr_assert_eq(look("/var/run/x/y", 0, where), 0);
+	cr_assert_str_eq(where, "/run/x/y");
+}
+
 Test(walk, the_cache_stays_within_its_bound)
 {
 	char name[32];
