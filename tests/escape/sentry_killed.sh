@@ -33,7 +33,7 @@ one()
 		ok "$1"
 	else
 		not_ok "$1" "a guest lives on"
-		pkill -f "^sleep $mark\$"
+		pgrep -f "^sleep $mark\$" | xargs -r kill -9
 	fi
 	if timeout 5 cat <&9 >/dev/null; then
 		ok "$1-stdout-ends"

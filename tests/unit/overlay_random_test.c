@@ -110,6 +110,80 @@ static int truncate_virtual(const char *v, off_t size)
 	return ret;
 }
 
+/* ---- descriptors held open ------------------------------------------- */
+
+enum { HELD = 16 };
+
+static struct held {
+	int v, r;
+} held[HELD];
+
+static void held_check(struct held *h)
+{
+	char a[64], b[64];
+	unsigned n = rnd(200);
+	ssize_t x, y;
+
+	if (h->v < 0)
+		return;
+	cr_assert_eq(pwrite(h->v, "held", 4, n), pwrite(h->r, "held", 4, n));
+	n = rnd(200);
+	x = pread(h->v, a, sizeof(a), n);
+	y = pread(h->r, b, sizeof(b), n);
+	cr_assert(x == y && (x <= 0 || !memcmp(a, b, (size_t)x)),
+		  "a descriptor held open");
+}
+
+static void held_replace(struct held *h, const char *v, const char *r)
+{
+	held_check(h);
+	if (h->v >= 0) {
+		close(h->v);
+		close(h->r);
+	}
+	h->r = open(r, O_RDWR | O_NOFOLLOW);
+	h->v = fx_try_open(&f, v, O_RDWR | O_NOFOLLOW, 0);
+	cr_assert((h->v < 0) == (h->r < 0), "open %s", v);
+	vfs_poll(f.vfs);
+}
+
+static void watch_virtual(const char *v)
+{
+	struct vfs_at at = {NULL, v};
+	struct vref ref = {0};
+	int fd;
+
+	if (vfs_lookup(&f.ctx, &at, 0, &ref) < 0)
+		return;
+	cr_assert_eq(vfs_watch_target(&f.ctx, &ref, &fd), 0);
+	close(fd);
+	vref_put(&ref);
+}
+
+static void tmpfile_link(const char *v, const char *r)
+{
+	int a = fx_try_open(&f, "/w", O_TMPFILE | O_RDWR, 0644);
+	int b = open(real, O_TMPFILE | O_RDWR, 0644);
+	struct vfs_at at = {NULL, v};
+	struct vref ref = {0};
+	char path[64];
+	struct stat st;
+	bool opath;
+
+	if (a >= 0 && b >= 0) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", b);
+		cr_assert_eq(vfs_identify(f.vfs, a, &ref, &st, &opath), 0);
+		check("link of O_TMPFILE", v, vfs_link(&f.ctx, &ref, &at),
+		      ret_of(linkat(AT_FDCWD, path, AT_FDCWD, r,
+				    AT_SYMLINK_FOLLOW)));
+		vref_put(&ref);
+	}
+	if (a >= 0)
+		close(a);
+	if (b >= 0)
+		close(b);
+}
+
 static void one_operation(void)
 {
 	char s1[64], s2[64], v[128], r[128], v2[128], r2[128];
@@ -120,7 +194,7 @@ static void one_operation(void)
 	random_path(s2, sizeof(s2));
 	both(s1, v, r);
 	both(s2, v2, r2);
-	switch (rnd(13)) {
+	switch (rnd(16)) {
 	case 0:
 		write_both(v, r, O_APPEND);
 		break;
@@ -165,6 +239,17 @@ static void one_operation(void)
 	case 12:
 		check("truncate", v, truncate_virtual(v, n),
 		      ret_of(truncate(r, n)));
+		break;
+	case 13:
+		held_replace(&held[rnd(HELD)], v, r);
+		break;
+	case 14:
+		if (!rnd(8))
+			watch_virtual(v);
+		held_check(&held[rnd(HELD)]);
+		break;
+	case 15:
+		tmpfile_link(v, r);
 		break;
 	}
 }
@@ -236,7 +321,7 @@ static int compare_one(const char *r, const struct stat *st, int type,
 	return 0;
 }
 
-Test(overlay_random, behaves_as_a_real_directory, .timeout = 300)
+static void run(unsigned flags)
 {
 	const char *s = getenv("OVERLAY_SEED"), *o = getenv("OVERLAY_OPS");
 	unsigned ops = o ? (unsigned)atoi(o) : 20000;
@@ -246,7 +331,9 @@ Test(overlay_random, behaves_as_a_real_directory, .timeout = 300)
 	printf("OVERLAY_SEED=%#" PRIx64 " OVERLAY_OPS=%u\n", seed, ops);
 	fflush(stdout);
 	umask(022);
-	fixture_init(&f, 0);
+	for (int i = 0; i < HELD; i++)
+		held[i].v = -1;
+	fixture_init(&f, flags);
 	snprintf(real, sizeof(real), "/dev/shm/ovrealXXXXXX");
 	cr_assert(mkdtemp(real));
 	cr_assert_eq(copy_tree(f.host, real), 0);
@@ -258,6 +345,29 @@ Test(overlay_random, behaves_as_a_real_directory, .timeout = 300)
 			nftw(real, compare_one, 32, FTW_PHYS);
 	}
 	nftw(real, compare_one, 32, FTW_PHYS);
+	for (int i = 0; i < HELD; i++) {
+		held_check(&held[i]);
+		if (held[i].v >= 0)
+			close(held[i].v);
+	}
+	vfs_poll(f.vfs);
+	vfs_poll(f.vfs);
+	cr_expect_eq(fx_diff(&f)[0] == '\0', flags & VFS_MNT_DIRECT ? 1 : 0);
 	nftw(real, fx_rm_one, 32, FTW_PHYS | FTW_DEPTH);
 	fixture_fini(&f);
+}
+
+Test(overlay_random, behaves_as_a_real_directory, .timeout = 300)
+{
+	run(0);
+}
+
+Test(overlay_random, watched_host_behaves_the_same, .timeout = 300)
+{
+	run(VFS_MNT_WATCH);
+}
+
+Test(overlay_random, direct_mount_behaves_the_same, .timeout = 300)
+{
+	run(VFS_MNT_DIRECT);
 }

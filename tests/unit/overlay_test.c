@@ -210,7 +210,7 @@ Test(overlay, closed_tmpfile_is_freed)
 
 Test(overlay, readdir_is_stable_while_entries_come_and_go)
 {
-	char name[64];
+	char name[300];
 	int seen[500] = {0};
 	struct fx_reader r;
 

@@ -32,6 +32,8 @@ static unsigned rules(void *arg, const char *path, unsigned inherited,
 		return VFS_MASK_NOREAD;
 	if (!strcmp(name, "nowrite"))
 		return VFS_MASK_NOWRITE;
+	if (!strcmp(path, "/d/conf/token"))
+		return VFS_MASK_HIDE;
 	if (!strcmp(path, "/home"))
 		return VFS_MASK_ANCHOR;
 	*rule = 0;
@@ -174,6 +176,24 @@ Test(vfs, masks_follow_a_moved_directory)
 	add("/ro/rw/a/x", S_IFREG | 0644);
 	cr_assert_eq(do_rename("/ro/rw/a", "/d/a", 0), 0);
 	cr_assert_eq(try_open("/d/a/x", O_WRONLY), 0);
+}
+
+Test(vfs, rules_of_its_old_path_hold_in_a_moved_directory)
+{
+	lower("/d", "conf", S_IFDIR | 0755);
+	lower("/d/conf", "token", S_IFREG | 0644);
+	lower("/d/conf", "other", S_IFREG | 0644);
+	cr_assert_eq(try_open("/d/conf/token", O_RDONLY), -ENOENT);
+	cr_assert_eq(do_rename("/d/conf", "/d/c2", 0), 0);
+	vfs->lru_max = 0; /* what was cached is not what protects */
+	cr_assert_eq(try_open("/d/c2/token", O_RDONLY), -ENOENT);
+	cr_assert_eq(ctx.refused_mask, VFS_MASK_HIDE);
+	cr_assert_eq(try_open("/d/c2/other", O_RDONLY), 0);
+	add("/d/deep", S_IFDIR | 0755);
+	cr_assert_eq(do_rename("/d/c2", "/d/deep/c3", 0), 0);
+	cr_assert_eq(do_rename("/d/deep", "/d/deeper", 0), 0);
+	cr_assert_eq(try_open("/d/deeper/c3/token", O_RDONLY), -ENOENT);
+	cr_assert_eq(try_open("/d/deeper/c3/other", O_RDONLY), 0);
 }
 
 /* ---- mount points, directories
