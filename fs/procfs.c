@@ -260,6 +260,16 @@ static unsigned count_tids(const struct procfs *p, pid_t pid)
 	return count;
 }
 
+static unsigned count_dirs(const struct pnode *n)
+{
+	unsigned count = 0;
+
+	for (const struct pent *e = n->ent->children; e->name; e++)
+		if (kind_type(e->kind) == S_IFDIR && !ent_hidden(n, e))
+			count++;
+	return count;
+}
+
 static int dir_getattr(struct vfs_ctx *ctx UNUSED, struct inode *dir,
 		       struct statx *out)
 {
@@ -268,9 +278,9 @@ static int dir_getattr(struct vfs_ctx *ctx UNUSED, struct inode *dir,
 
 	pseudo_getattr(dir, out);
 	out->stx_blksize = 1024;
-	out->stx_nlink = 2;
-	if (n->ent->kind == PENT_TASKS)
-		out->stx_nlink += count_tids(p, n->key.pid);
+	out->stx_nlink =
+		2 + (n->ent->kind == PENT_TASKS ? count_tids(p, n->key.pid)
+						: count_dirs(n));
 	return 0;
 }
 

@@ -56,7 +56,7 @@ static void stat_field(struct strbuf *out, unsigned n, const char *f,
 	switch (n) {
 	case STAT_STATE:
 		/* a stop that the tracer keeps is a job-control stop */
-		strbuf_putc(out, *f == 't' ? 'T' : *f);
+		strbuf_putc(out, ids->running ? 'R' : *f == 't' ? 'T' : *f);
 		return;
 	case 4:
 		strbuf_printf(out, "%d", ids->ppid);
@@ -199,7 +199,9 @@ void proctext_status(const char *in, size_t len, const struct proctext_ids *ids,
 		for (size_t i = 0; i < ARRAY_SIZE(status_lines); i++)
 			if (key_is(line, n, status_lines[i].key))
 				l = &status_lines[i];
-		if (key_is(line, n, "State") && n > 7 && line[7] == 't')
+		if (key_is(line, n, "State") && ids->running)
+			strbuf_puts(out, "State:\tR (running)\n");
+		else if (key_is(line, n, "State") && n > 7 && line[7] == 't')
 			strbuf_puts(out, "State:\tT (stopped)\n");
 		else if (!l)
 			add_line(out, line, n);

@@ -16,6 +16,8 @@
 struct proctext_ids {
 	pid_t pid, tgid, ppid, pgrp, sid;
 	pid_t tpgid; /* -1: none */
+	/* It is the one that looks: running, though in truth it waits for us */
+	bool running;
 };
 
 /* /proc/PID/stat. hide: no addresses, for a viewer without access.

@@ -17,9 +17,15 @@
 
 pid_t procsrc_init_pid(const struct procsrc *ps)
 {
-	if (ps->s->init <= 0 || tgroup_find(ps->s, ps->s->init))
+	if (ps->s->init <= 0)
 		return 0;
 	return ps->s->bare ? ps->s->init : 1;
+}
+
+/* Init may be in the table: it is ours all the same. */
+static bool is_init(const struct procsrc *ps, const struct tgroup *tg)
+{
+	return tg->pid == ps->s->init;
 }
 
 static struct task *first_task(struct tgroup *tg)
@@ -60,7 +66,7 @@ int procsrc_target(struct procsrc *ps, struct proc_key key,
 	struct tgroup *tg = tgroup_find_virtual(ps->s, key.pid);
 
 	memset(out, 0, sizeof(*out));
-	if (!tg)
+	if (!tg || is_init(ps, tg))
 		return target_init(ps, key, out);
 	out->tg = tg;
 	out->t = key.tid ? find_tid(tg, key.tid) : first_task(tg);
@@ -108,7 +114,8 @@ static pid_t next_pid(void *arg, pid_t after)
 	list_for_each (p, &ps->s->tgroups) {
 		struct tgroup *tg = list_entry(p, struct tgroup, list);
 
-		take_lower(&best, tgroup_vpid(tg), after);
+		if (!is_init(ps, tg))
+			take_lower(&best, tgroup_vpid(tg), after);
 	}
 	return best;
 }
@@ -119,7 +126,7 @@ static pid_t next_tid(void *arg, pid_t pid, pid_t after)
 	struct tgroup *tg = tgroup_find_virtual(ps->s, pid);
 	pid_t best = 0;
 
-	if (!tg) {
+	if (!tg || is_init(ps, tg)) {
 		if (pid && pid == procsrc_init_pid(ps))
 			take_lower(&best, pid, after);
 		return best;
