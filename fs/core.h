@@ -36,6 +36,9 @@ void dentry_delete(struct dentry *d);
 /* from takes the place of to, which is deleted. */
 void dentry_move(struct dentry *from, struct dentry *to);
 void dentry_exchange(struct dentry *a, struct dentry *b);
+/* Before a directory is renamed: keeps the path whose rules go with it. */
+void dentry_note_origin(struct dentry *d);
+void dentry_drop_origins(struct vfs *vfs);
 bool dentry_below(const struct dentry *d, const struct dentry *ancestor);
 /* Frees what is dead and what is beyond the bound. */
 void dentry_prune(struct vfs *vfs);

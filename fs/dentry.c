@@ -14,6 +14,14 @@
 
 #include <stdio.h>
 
+/* First path of a directory that was renamed, which holds the inode: what a
+ * rule protects must not come out when caches are emptied. */
+struct origin {
+	struct list list;    /* vfs.origins */
+	struct inode *inode; /* counted */
+	char *path;
+};
+
 static uint64_t dentry_hash(const struct dentry *dir, const char *name,
 			    size_t len)
 {
@@ -223,43 +231,110 @@ static size_t dentry_path_size(const struct dentry *d, size_t more)
 	return size;
 }
 
-/* Mask of (dir, name): paths of any length, or deep directories would be a
- * way around rules. */
-static unsigned mask_compute(const struct dentry *dir, const char *name,
-			     size_t len, uint32_t *rule)
+/* Mask by the rules of one path; *rule is left alone if none is named. */
+static unsigned mask_ask(const struct vfs *vfs, const char *path,
+			 unsigned inherited, uint32_t *rule)
 {
-	struct vfs *vfs = dir->vfs;
-	unsigned inherited = dir->mask & ~VFS_MASK_ANCHOR, got;
-	char local[512];
-	size_t size;
-	char *buf = local, *p;
+	uint32_t named = 0;
+	unsigned got =
+		vfs->cfg.mask(vfs->cfg.mask_arg, path, inherited, &named);
+
+	if (named || (got & VFS_MASK_RESET))
+		*rule = named;
+	if (got & VFS_MASK_RESET)
+		return got & ~VFS_MASK_RESET;
+	return inherited | got;
+}
+
+/* Path of any length, or deep directories would be a way around rules. top:
+ * where to stop, its path being prefix. Owned by the caller. */
+static char *mask_path(const struct dentry *dir, const struct dentry *top,
+		       const char *prefix, const char *name, size_t len)
+{
+	size_t size = dentry_path_size(dir, len + strlen(prefix));
+	char *buf = xmalloc(size), *p = buf + size - 1, *q;
 	bool outside;
+
+	*p = '\0';
+	p -= len;
+	memcpy(p, name, len);
+	*--p = '/';
+	if (dir != top && dir->parent)
+		p = path_backwards(dir, top, buf, p, &outside);
+	len = strlen(prefix);
+	q = p - len;
+	memcpy(q, prefix, len);
+	memmove(buf, q, (size_t)(buf + size - q));
+	return buf;
+}
+
+/*
+ * Where a directory was moved, the host's files below it are those of its old
+ * place: the path that (dir, name) had there, or NULL. Owned by the caller.
+ */
+static char *origin_path(const struct dentry *dir, const char *name, size_t len)
+{
+	const struct dentry *top = dir;
+
+	if (list_empty(&dir->vfs->origins))
+		return NULL;
+	while (top && !(top->inode && top->inode->was))
+		top = top->parent;
+	return top ? mask_path(dir, top, top->inode->was->path, name, len)
+		   : NULL;
+}
+
+/* Mask of (dir, name): what the rules say of its path and of its origin. */
+static unsigned mask_compute(const struct dentry *dir, const char *name,
+			     size_t len, const struct inode *inode,
+			     uint32_t *rule)
+{
+	const struct vfs *vfs = dir->vfs;
+	unsigned inherited = dir->mask & ~VFS_MASK_ANCHOR, mask;
+	AUTO_FREE char *path = NULL, *origin = NULL;
 
 	*rule = dir->rule;
 	if (!vfs->cfg.mask)
 		return inherited;
-	size = dentry_path_size(dir, len);
-	if (size > sizeof(local))
-		buf = xmalloc(size);
-	p = buf + size - 1;
-	*p = '\0';
-	p -= len;
-	memcpy(p, name, len);
-	if (dir->parent) {
-		*--p = '/';
-		p = path_backwards(dir, NULL, buf, p, &outside);
-	} else {
-		*--p = '/';
-	}
-	*rule = 0;
-	got = vfs->cfg.mask(vfs->cfg.mask_arg, p, inherited, rule);
-	if (buf != local)
-		free(buf);
-	if (!*rule && got && !(got & VFS_MASK_RESET))
-		*rule = dir->rule;
-	if (got & VFS_MASK_RESET)
-		return got & ~VFS_MASK_RESET;
-	return inherited | got;
+	path = mask_path(dir, NULL, "", name, len);
+	mask = mask_ask(vfs, path, inherited, rule);
+	if (inode && inode->was)
+		origin = xstrdup(inode->was->path);
+	else
+		origin = origin_path(dir, name, len);
+	if (origin)
+		mask |= mask_ask(vfs, origin, mask & ~VFS_MASK_ANCHOR, rule);
+	return mask;
+}
+
+void dentry_note_origin(struct dentry *d)
+{
+	struct origin *o;
+
+	if (!dentry_is_dir(d) || d->inode->was || !d->vfs->cfg.mask)
+		return;
+	o = xcalloc(1, sizeof(*o));
+	o->path = origin_path(d->parent, d->name, d->len);
+	if (!o->path)
+		o->path = mask_path(d->parent, NULL, "", d->name, d->len);
+	o->inode = inode_get(d->inode);
+	d->inode->was = o;
+	list_add_tail(&d->vfs->origins, &o->list);
+}
+
+static void origin_drop(struct origin *o)
+{
+	list_del(&o->list);
+	o->inode->was = NULL;
+	inode_put(o->inode);
+	free(o->path);
+	free(o);
+}
+
+void dentry_drop_origins(struct vfs *vfs)
+{
+	while (!list_empty(&vfs->origins))
+		origin_drop(list_entry(vfs->origins.next, struct origin, list));
 }
 
 unsigned dentry_child_mask(struct dentry *dir, const char *name)
@@ -268,13 +343,14 @@ unsigned dentry_child_mask(struct dentry *dir, const char *name)
 	struct dentry *d = dentry_find(dir, name, len);
 	uint32_t rule;
 
-	return d ? d->mask : mask_compute(dir, name, len, &rule);
+	return d ? d->mask : mask_compute(dir, name, len, NULL, &rule);
 }
 
 static void dentry_recompute(struct dentry *d)
 {
 	if (d->parent)
-		d->mask = mask_compute(d->parent, d->name, d->len, &d->rule);
+		d->mask = mask_compute(d->parent, d->name, d->len, d->inode,
+				       &d->rule);
 }
 
 /* Next in pre-order below top; NULL at the end. */
@@ -342,6 +418,8 @@ void dentry_instantiate(struct dentry *d, struct inode *inode)
 	d->stale = false;
 	if (S_ISDIR(inode->type))
 		inode->dir_dentry = d;
+	if (inode->was)
+		dentry_recompute(d);
 	if (d->parent && !d->hashed && !d->deleted)
 		dentry_hash_in(d);
 }
@@ -364,6 +442,8 @@ static void dentry_forget_below(struct dentry *d)
 void dentry_delete(struct dentry *d)
 {
 	dentry_forget_below(d);
+	if (d->inode && d->inode->was)
+		origin_drop(d->inode->was);
 	d->deleted = true;
 	dentry_unhash(d);
 }

@@ -336,6 +336,9 @@ static int rename_act(struct rename *r)
 	err = ops->rename(r->ctx, r->old, r->new, flags);
 	if (err)
 		return err;
+	dentry_note_origin(r->old);
+	if (flags)
+		dentry_note_origin(r->new);
 	if (flags)
 		dentry_exchange(r->old, r->new);
 	else

@@ -88,6 +88,7 @@ int vfs_new(const struct vfs_config *cfg, struct vfs **out)
 	list_init(&vfs->lru);
 	list_init(&vfs->dead);
 	list_init(&vfs->supers);
+	list_init(&vfs->origins);
 	err = store_new(cfg->store_fd, cfg->store_emulated, &vfs->store);
 	if (err) {
 		free(vfs);
@@ -123,6 +124,7 @@ void vfs_free(struct vfs *vfs)
 	if (!vfs)
 		return;
 	objects_fini(vfs);
+	dentry_drop_origins(vfs);
 	unpin_mounts(vfs);
 	dentry_free_all(vfs);
 	overlay_free_all(vfs);

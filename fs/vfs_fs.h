@@ -146,6 +146,8 @@ struct inode {
 			   * all: the core keeps it after the first readlink */
 	bool no_negative; /* directory: do not cache absent names */
 	char *link;	  /* core's copy of the text; owned by the core */
+	struct origin *was; /* renamed directory: its first path, whose rules
+			     * still hold for what lies below; the core's */
 };
 
 struct inode *inode_new(struct super *sb, const struct inode_ops *ops,
@@ -206,6 +208,7 @@ struct vfs {
 	unsigned next_dev;
 	uint64_t next_mnt_id;
 	struct htable objects; /* (dev, ino): identify.c */
+	struct list origins;   /* of renamed directories; dentry.c */
 };
 
 /* Tells the VFS that descriptors with this (dev, ino) mean this inode, until
