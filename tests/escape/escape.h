@@ -12,22 +12,22 @@
 #include "guest.h"
 
 /* The attempt fails, whatever the errno. */
-#define REFUSED(expr)                                                 \
-	do {                                                          \
-		errno = 0;                                            \
-		long guest_v = (long)(expr);                          \
-		if (guest_v != -1)                                    \
-			guest_fail(__FILE__, __LINE__, "%s gave %ld", \
-				   #expr, guest_v);                   \
+#define REFUSED(expr)                                                        \
+	do {                                                                 \
+		errno = 0;                                                   \
+		long guest_v = (long)(expr);                                 \
+		if (guest_v != -1)                                           \
+			guest_fail(__FILE__, __LINE__, "%s gave %ld", #expr, \
+				   guest_v);                                 \
 	} while (0)
 
 /* It fails with one of two. */
-#define REFUSED2(expr, e1, e2)                                        \
-	do {                                                          \
-		REFUSED(expr);                                        \
-		if (errno != (e1) && errno != (e2))                   \
-			guest_fail(__FILE__, __LINE__, "%s: %s",      \
-				   #expr, strerrorname_np(errno));    \
+#define REFUSED2(expr, e1, e2)                                          \
+	do {                                                            \
+		REFUSED(expr);                                          \
+		if (errno != (e1) && errno != (e2))                     \
+			guest_fail(__FILE__, __LINE__, "%s: %s", #expr, \
+				   strerrorname_np(errno));             \
 	} while (0)
 
 #endif

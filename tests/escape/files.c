@@ -43,7 +43,8 @@ TEST(shadow_is_not_readable)
 	EQ(wait_for(CHILD({
 		   dup2(null, 2);
 		   execvp("cat", v);
-	   })), 1);
+	   })),
+	   1);
 }
 
 static volatile int stop;
@@ -217,12 +218,21 @@ TEST(openat2_and_renameat_make_nothing_on_the_host)
 
 TEST(sockets_and_devices_of_the_host_are_not_shown)
 {
-	const char *p[] = {"/var/run/docker.sock", "/run/docker.sock",
-			   "/run/dbus/system_bus_socket", "/dev/mem",
-			   "/dev/kmem", "/dev/sda", "/dev/vda", "/dev/kvm",
-			   "/dev/fuse", "/dev/net/tun", "/dev/kmsg",
-			   "/proc/kcore", "/proc/sysrq-trigger",
-			   "/sys/kernel/debug", "/dev/vsock"};
+	const char *p[] = {"/var/run/docker.sock",
+			   "/run/docker.sock",
+			   "/run/dbus/system_bus_socket",
+			   "/dev/mem",
+			   "/dev/kmem",
+			   "/dev/sda",
+			   "/dev/vda",
+			   "/dev/kvm",
+			   "/dev/fuse",
+			   "/dev/net/tun",
+			   "/dev/kmsg",
+			   "/proc/kcore",
+			   "/proc/sysrq-trigger",
+			   "/sys/kernel/debug",
+			   "/dev/vsock"};
 
 	for (size_t i = 0; i < sizeof(p) / sizeof(*p); i++) {
 		REFUSED(open(p[i], O_RDONLY));
@@ -231,7 +241,8 @@ TEST(sockets_and_devices_of_the_host_are_not_shown)
 	struct stat st;
 	OK(stat("/dev/null", &st));
 	REFUSED(mknod("disk", S_IFBLK | 0600, (254 << 8) | 0) == 0
-			? open("disk", O_RDONLY) : -1);
+			? open("disk", O_RDONLY)
+			: -1);
 	REFUSED(open("/proc/sys/kernel/core_pattern", O_WRONLY));
 	REFUSED(open("/proc/sys/kernel/hostname", O_WRONLY));
 }

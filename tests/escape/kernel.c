@@ -21,8 +21,8 @@ TEST(io_uring)
 
 TEST(new_namespaces)
 {
-	int flags[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,
-		       CLONE_NEWNET,  CLONE_NEWIPC, CLONE_NEWUTS,
+	int flags[] = {CLONE_NEWUSER,  CLONE_NEWNS,  CLONE_NEWPID,
+		       CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
 		       CLONE_NEWCGROUP};
 
 	for (int i = 0; i < 7; i++) {
@@ -30,12 +30,11 @@ TEST(new_namespaces)
 		REFUSED(syscall(SYS_clone, flags[i] | SIGCHLD, 0, 0, 0, 0));
 		struct clone_args ca = {.flags = (unsigned)flags[i],
 					.exit_signal = SIGCHLD};
-		REFUSED2(syscall(SYS_clone3, &ca, sizeof(ca)), ENOSYS,
-			 EPERM);
+		REFUSED2(syscall(SYS_clone3, &ca, sizeof(ca)), ENOSYS, EPERM);
 	}
 	/* with garbage in the high half of the flags */
-	REFUSED(syscall(SYS_clone,
-			0xf00000000UL | CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+	REFUSED(syscall(SYS_clone, 0xf00000000UL | CLONE_NEWUSER | SIGCHLD, 0,
+			0, 0, 0));
 	pthread_t t;
 	void *body(void *a)
 	{
@@ -65,7 +64,7 @@ TEST(mounts_and_roots)
 	REFUSED(umount("/proc"));
 	REFUSED(umount2("/", MNT_DETACH));
 	REFUSED(syscall(SYS_pivot_root, ".", "."));
-	REFUSED(syscall(428, AT_FDCWD, "/", 1)); /* open_tree */
+	REFUSED(syscall(428, AT_FDCWD, "/", 1));  /* open_tree */
 	REFUSED(syscall(429, -1, "", -1, "", 0)); /* move_mount */
 	REFUSED(syscall(430, "tmpfs", 0));	  /* fsopen */
 	REFUSED(syscall(442, AT_FDCWD, "/", 0, NULL, 0));

@@ -19,8 +19,8 @@ static struct sockaddr_in to(const char *ip, int port)
 
 TEST(connect_to_an_address_outside)
 {
-	const char *ip[] = {"1.1.1.1", "192.0.2.1", "10.0.0.1", "172.17.0.1",
-			    "169.254.169.254", "10.0.2.2"};
+	const char *ip[] = {"1.1.1.1",	  "192.0.2.1",	     "10.0.0.1",
+			    "172.17.0.1", "169.254.169.254", "10.0.2.2"};
 	for (int i = 0; i < 6; i++) {
 		struct sockaddr_in a = to(ip[i], 443);
 		int s = OK(socket(AF_INET, SOCK_STREAM, 0));
@@ -36,8 +36,10 @@ TEST(datagrams_by_every_call)
 {
 	struct sockaddr_in a = to("192.0.2.1", 53);
 	struct iovec v = {"x", 1};
-	struct msghdr m = {.msg_name = &a, .msg_namelen = sizeof(a),
-			   .msg_iov = &v, .msg_iovlen = 1};
+	struct msghdr m = {.msg_name = &a,
+			   .msg_namelen = sizeof(a),
+			   .msg_iov = &v,
+			   .msg_iovlen = 1};
 	struct mmsghdr mm = {.msg_hdr = m};
 	int s = OK(socket(AF_INET, SOCK_DGRAM, 0));
 
@@ -136,7 +138,6 @@ TEST(abstract_sockets_of_the_host)
 		struct sockaddr_un u = {.sun_family = AF_UNIX};
 		strcpy(u.sun_path + 1, n[i]);
 		int s = OK(socket(AF_UNIX, SOCK_STREAM, 0));
-		REFUSED(connect(s, (void *)&u,
-				(socklen_t)(3 + strlen(n[i]))));
+		REFUSED(connect(s, (void *)&u, (socklen_t)(3 + strlen(n[i]))));
 	}
 }

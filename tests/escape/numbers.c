@@ -13,7 +13,7 @@ TEST(x32_numbers_are_refused)
 {
 	/* each in a child: being killed is an answer too */
 	long nr[] = {SYS_getpid, SYS_open, SYS_openat, SYS_execve,
-		     SYS_socket, 520, 545};
+		     SYS_socket, 520,	   545};
 	for (int i = 0; i < 7; i++) {
 		int st = wait_for(CHILD({
 			long r = x32(nr[i]);
@@ -58,8 +58,10 @@ TEST(int_0x80_open_is_refused)
 TEST(TIOCSTI_with_high_bits)
 {
 	char c = 'x';
-	unsigned long cmds[] = {TIOCSTI, TIOCSTI | 1UL << 32,
-				TIOCSTI | 1UL << 63, TIOCLINUX,
+	unsigned long cmds[] = {TIOCSTI,
+				TIOCSTI | 1UL << 32,
+				TIOCSTI | 1UL << 63,
+				TIOCLINUX,
 				TIOCLINUX | 1UL << 32,
 				TIOCCONS | 0xffffffff00000000UL};
 
@@ -71,12 +73,11 @@ TEST(TIOCSTI_with_high_bits)
 TEST(socket_families_with_high_bits)
 {
 	int fam[] = {AF_VSOCK, AF_PACKET, AF_ALG, AF_BLUETOOTH, AF_KEY,
-		     AF_XDP, AF_TIPC, AF_CAN, AF_RXRPC};
+		     AF_XDP,   AF_TIPC,	  AF_CAN, AF_RXRPC};
 
 	for (int i = 0; i < 9; i++) {
 		REFUSED(syscall(SYS_socket, fam[i], SOCK_STREAM, 0));
-		REFUSED(syscall(SYS_socket, fam[i] | 1UL << 32, SOCK_DGRAM,
-				0));
+		REFUSED(syscall(SYS_socket, fam[i] | 1UL << 32, SOCK_DGRAM, 0));
 		REFUSED(syscall(SYS_socket, fam[i], SOCK_SEQPACKET, 0));
 	}
 	REFUSED(syscall(SYS_socket, AF_NETLINK, SOCK_RAW, 9)); /* audit */
@@ -87,8 +88,7 @@ TEST(reserved_words_of_the_loader_are_useless_later)
 {
 	/* any flags word that openat does not know must fail or be ignored */
 	for (int i = 23; i < 64; i++) {
-		long r = syscall(SYS_openat, AT_FDCWD, "/none",
-				 1UL << i, 0);
+		long r = syscall(SYS_openat, AT_FDCWD, "/none", 1UL << i, 0);
 		CHECK(r == -1);
 	}
 	REFUSED(syscall(SYS_openat, -1, NULL, ~0UL, 0));

@@ -66,7 +66,8 @@ TEST(kill_everything_spares_the_sandbox)
 		   kill(1, SIGSTOP);
 		   struct stat st;
 		   OK(stat("/", &st));
-	   })), 0);
+	   })),
+	   0);
 }
 
 TEST(limits_and_scheduling_of_others)
@@ -83,8 +84,8 @@ TEST(limits_and_scheduling_of_others)
 
 TEST(proc_of_init_and_parent_gives_nothing)
 {
-	static const char *names[] = {"mem", "environ", "maps", "fd", "exe",
-				      "root", "cwd", "auxv", "stack"};
+	static const char *names[] = {"mem",  "environ", "maps", "fd",	 "exe",
+				      "root", "cwd",	 "auxv", "stack"};
 	char p[64], b[PATH_MAX];
 	pid_t pids[] = {1, getppid()};
 

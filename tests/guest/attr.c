@@ -37,8 +37,7 @@ TEST(fchmodat2_flags)
 		SKIP("no fchmodat2 in this kernel");
 	EQ(r, 0);
 	EQ(mode_of("f"), 0600);
-	ERR(syscall(452, AT_FDCWD, "l", 0644, AT_SYMLINK_NOFOLLOW),
-	    EOPNOTSUPP);
+	ERR(syscall(452, AT_FDCWD, "l", 0644, AT_SYMLINK_NOFOLLOW), EOPNOTSUPP);
 	EQ(mode_of("f"), 0600);
 	ERR(syscall(452, AT_FDCWD, "f", 0600, 1), EINVAL);
 	int fd = OK(open("f", O_PATH));
@@ -94,7 +93,8 @@ TEST(chmod_of_others_is_EPERM)
 	ERR(fchown(fd, getuid(), getgid()), EPERM);
 	ERR(futimens(fd, NULL), EACCES);
 	ERR(utimensat(AT_FDCWD, "/etc/passwd",
-		      (struct timespec[2]){{1, 1}, {1, 1}}, 0), EPERM);
+		      (struct timespec[2]){{1, 1}, {1, 1}}, 0),
+	    EPERM);
 }
 
 TEST(chown_to_oneself)

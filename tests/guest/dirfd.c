@@ -125,8 +125,7 @@ TEST(tmpfile_linked_into_place)
 	STREQ(get("named"), "data");
 	EQ(mode_of("named"), 0640);
 	EQ(nlink_of("named"), 1);
-	ERR(linkat(AT_FDCWD, p, AT_FDCWD, "named", AT_SYMLINK_FOLLOW),
-	    EEXIST);
+	ERR(linkat(AT_FDCWD, p, AT_FDCWD, "named", AT_SYMLINK_FOLLOW), EEXIST);
 	fd = OK(open(".", O_TMPFILE | O_RDWR | O_EXCL, 0640));
 	snprintf(p, sizeof(p), "/proc/self/fd/%d", fd);
 	ERR(linkat(AT_FDCWD, p, AT_FDCWD, "x", AT_SYMLINK_FOLLOW), ENOENT);

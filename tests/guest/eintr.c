@@ -162,8 +162,7 @@ TEST(waits_are_interrupted_or_restarted_as_natively)
 	sigset_t none;
 	sigemptyset(&none);
 	ERR(sigsuspend(&none), EINTR);
-	struct sigaction sa = {.sa_handler = on_alarm,
-			       .sa_flags = SA_RESTART};
+	struct sigaction sa = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
 	OK(sigaction(SIGALRM, &sa, NULL));
 	ERR(poll(NULL, 0, -1), EINTR);
 	pid_t k = CHILD({
@@ -265,7 +264,10 @@ TEST(faults_reach_the_handler_on_an_alternate_stack)
 		(void)u;
 		char *here = (char *)&s;
 		_exit(s == SIGSEGV && i->si_addr == (void *)16 &&
-		      here > stack && here < stack + sizeof(stack) ? 0 : 1);
+				      here > stack &&
+				      here < stack + sizeof(stack)
+			      ? 0
+			      : 1);
 	}
 	struct sigaction sa = {.sa_sigaction = handler,
 			       .sa_flags = SA_SIGINFO | SA_ONSTACK};

@@ -49,25 +49,25 @@ int guest_child(int argc, char **argv)
 
 /* Runs body in a child whose output is returned. */
 static char outbuf[262144];
-#define OUTPUT(...)                                                   \
-	({                                                            \
-		int guest_o[2];                                       \
-		OK(pipe2(guest_o, O_CLOEXEC));                        \
-		pid_t guest_k = CHILD({                               \
-			dup2(guest_o[1], 1);                          \
+#define OUTPUT(...)                                                        \
+	({                                                                 \
+		int guest_o[2];                                            \
+		OK(pipe2(guest_o, O_CLOEXEC));                             \
+		pid_t guest_k = CHILD({                                    \
+			dup2(guest_o[1], 1);                               \
 			__VA_ARGS__;                                       \
-			printf("exec: %s\n", strerrorname_np(errno)); \
-		});                                                   \
-		OK(close(guest_o[1]));                                \
-		size_t guest_n = 0;                                   \
-		ssize_t guest_r;                                      \
-		while ((guest_r = read(guest_o[0], outbuf + guest_n,  \
+			printf("exec: %s\n", strerrorname_np(errno));      \
+		});                                                        \
+		OK(close(guest_o[1]));                                     \
+		size_t guest_n = 0;                                        \
+		ssize_t guest_r;                                           \
+		while ((guest_r = read(guest_o[0], outbuf + guest_n,       \
 				       sizeof(outbuf) - 1 - guest_n)) > 0) \
-			guest_n += (size_t)guest_r;                   \
-		outbuf[guest_n] = 0;                                  \
-		OK(close(guest_o[0]));                                \
-		wait_for(guest_k);                                    \
-		outbuf;                                               \
+			guest_n += (size_t)guest_r;                        \
+		outbuf[guest_n] = 0;                                       \
+		OK(close(guest_o[0]));                                     \
+		wait_for(guest_k);                                         \
+		outbuf;                                                    \
 	})
 
 static void script(const char *path, const char *text)
@@ -269,8 +269,7 @@ TEST(script_chain)
 	if (strlen(s) > 250)
 		SKIP("path of the program is too long for a script line");
 	script("s1", "#!/bin/echo  opt with spaces \n");
-	STREQ(OUTPUT(execv("./s1", a)),
-	      "opt with spaces ./s1 one two words\n");
+	STREQ(OUTPUT(execv("./s1", a)), "opt with spaces ./s1 one two words\n");
 	script("s2", "#!./s1 x\n");
 	STREQ(OUTPUT(execv("./s2", a)),
 	      "opt with spaces ./s1 x ./s2 one two words\n");
@@ -281,8 +280,7 @@ TEST(script_chain)
 	CHECK(!strncmp(OUTPUT(execv("./s4", a)), "opt", 3));
 	ERR(execv("./s6", a), ELOOP);
 	script("rel", "#!/bin/echo\t-n\ttab");
-	STREQ(OUTPUT(execv("./rel", a)), "-n\ttab ./rel one two words\n"
-	      + 0);
+	STREQ(OUTPUT(execv("./rel", a)), "-n\ttab ./rel one two words\n" + 0);
 }
 
 TEST(script_line_limits)
@@ -348,17 +346,17 @@ TEST(fexecve_and_execveat)
 
 	STREQ(OUTPUT(fexecve(fd, a, environ)), "hi\n");
 	STREQ(OUTPUT(fexecve(p, a, environ)), "hi\n");
-	STREQ(OUTPUT(syscall(SYS_execveat, d, "echo", a, environ, 0)),
+	STREQ(OUTPUT(syscall(SYS_execveat, d, "echo", a, environ, 0)), "hi\n");
+	STREQ(OUTPUT(syscall(SYS_execveat, fd, "", a, environ, AT_EMPTY_PATH)),
 	      "hi\n");
-	STREQ(OUTPUT(syscall(SYS_execveat, fd, "", a, environ,
-			     AT_EMPTY_PATH)), "hi\n");
 	ERR(syscall(SYS_execveat, fd, "", a, environ, 0), ENOENT);
 	ERR(syscall(SYS_execveat, 99, "x", a, environ, 0), EBADF);
 	ERR(syscall(SYS_execveat, d, "", a, environ, AT_EMPTY_PATH), EACCES);
 	ERR(syscall(SYS_execveat, d, "echo", a, environ, 0x40), EINVAL);
 	OK(symlink("/bin/echo", "l"));
 	ERR(syscall(SYS_execveat, AT_FDCWD, "l", a, environ,
-		    AT_SYMLINK_NOFOLLOW), ELOOP);
+		    AT_SYMLINK_NOFOLLOW),
+	    ELOOP);
 }
 
 TEST(memfd_program)
@@ -383,10 +381,10 @@ TEST(script_by_descriptor)
 	script("s", "#!/bin/sh\necho script $1\n");
 	int keep = OK(open("s", O_RDONLY));
 	STREQ(OUTPUT(syscall(SYS_execveat, keep, "", a, environ,
-			     AT_EMPTY_PATH)), "script arg\n");
+			     AT_EMPTY_PATH)),
+	      "script arg\n");
 	int fd = OK(open("s", O_RDONLY | O_CLOEXEC));
-	ERR(syscall(SYS_execveat, fd, "", a, environ, AT_EMPTY_PATH),
-	    ENOENT);
+	ERR(syscall(SYS_execveat, fd, "", a, environ, AT_EMPTY_PATH), ENOENT);
 }
 
 TEST(unlinked_program_by_descriptor)
@@ -446,7 +444,8 @@ TEST(exec_with_other_threads_running)
 			   for (int j = 0; j < 4; j++)
 				   pthread_create(&t, NULL, busy, NULL);
 			   execv("/bin/true", v);
-		   })), 0);
+		   })),
+		   0);
 }
 
 TEST(cwd_umask_and_nice_survive)
@@ -455,8 +454,8 @@ TEST(cwd_umask_and_nice_survive)
 	char want[PATH_MAX + 300];
 
 	umask(0137);
-	snprintf(want, sizeof(want),
-		 "%s/cwd_umask_and_nice_survive\n0137\n0\n", guest_start);
+	snprintf(want, sizeof(want), "%s/cwd_umask_and_nice_survive\n0137\n0\n",
+		 guest_start);
 	STREQ(OUTPUT(execv("/bin/sh", a)), want);
 }
 
@@ -484,8 +483,7 @@ TEST(comm_and_exe_of_the_new_program)
 	strcat(want, "\n");
 	STREQ(OUTPUT(execv("/bin/readlink", b)), want);
 	OK(symlink("/bin/cat", "a-name-of-more-than-15"));
-	STREQ(OUTPUT(execv("a-name-of-more-than-15", a)),
-	      "a-name-of-more-\n");
+	STREQ(OUTPUT(execv("a-name-of-more-than-15", a)), "a-name-of-more-\n");
 }
 
 TEST(interpreter_run_by_hand)
@@ -498,11 +496,15 @@ TEST(interpreter_run_by_hand)
 
 TEST(alternating_exec_in_one_process)
 {
-	char *a[] = {"sh", "-c",
+	char *a[] = {"sh",
+		     "-c",
 		     "i=${1:-0}; [ $i = 30 ] && exit 9;"
-		     "exec sh -c \"$2\" sh $((i+1)) \"$2\"", "sh", "0",
+		     "exec sh -c \"$2\" sh $((i+1)) \"$2\"",
+		     "sh",
+		     "0",
 		     "i=${1:-0}; [ $i = 30 ] && exit 9;"
-		     "exec sh -c \"$2\" sh $((i+1)) \"$2\"", NULL};
+		     "exec sh -c \"$2\" sh $((i+1)) \"$2\"",
+		     NULL};
 
 	EQ(wait_for(CHILD(execv("/bin/sh", a))), 9);
 }

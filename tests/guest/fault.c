@@ -89,8 +89,7 @@ TEST(result_into_bad_memory_is_EFAULT)
 		ERR(syscall(SYS_lstat, "f", p), EFAULT);
 		ERR(syscall(SYS_fstat, fd, p), EFAULT);
 		ERR(syscall(SYS_newfstatat, AT_FDCWD, "f", p, 0), EFAULT);
-		ERR(syscall(SYS_statx, AT_FDCWD, "f", 0, STATX_ALL, p),
-		    EFAULT);
+		ERR(syscall(SYS_statx, AT_FDCWD, "f", 0, STATX_ALL, p), EFAULT);
 		ERR(syscall(SYS_statfs, "/", p), EFAULT);
 		ERR(syscall(SYS_readlink, "/proc/self/exe", p, 64), EFAULT);
 		ERR(syscall(SYS_getcwd, p, 4096), EFAULT);
@@ -148,8 +147,7 @@ TEST(bad_structures_are_EFAULT)
 		ERR(syscall(SYS_connect, s, p, 20), EFAULT);
 		ERR(syscall(SYS_sendmsg, s, p, 0), EFAULT);
 		ERR(syscall(SYS_fsetxattr, fd, "user.a", p, 4, 0), EFAULT);
-		ERR(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, p, NULL),
-		    EFAULT);
+		ERR(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, p, NULL), EFAULT);
 		ERR(syscall(SYS_write, fd, p, 4), EFAULT);
 		ERR(syscall(SYS_read, fd, p, 4), EFAULT);
 		ERR(syscall(SYS_execve, "/bin/true", p, NULL), EFAULT);

@@ -57,14 +57,14 @@ static struct guest_test *guest_first, **guest_last = &guest_first;
 static char guest_self[PATH_MAX];  /* absolute path of this program */
 static char guest_start[PATH_MAX]; /* the start directory */
 
-#define TEST(fn)                                                     \
-	static void fn(void);                                        \
+#define TEST(fn)                                                      \
+	static void fn(void);                                         \
 	__attribute__((constructor)) static void guest_add_##fn(void) \
-	{                                                            \
-		static struct guest_test t = {#fn, fn, NULL};        \
-		*guest_last = &t;                                    \
-		guest_last = &t.next;                                \
-	}                                                            \
+	{                                                             \
+		static struct guest_test t = {#fn, fn, NULL};         \
+		*guest_last = &t;                                     \
+		guest_last = &t.next;                                 \
+	}                                                             \
 	static void fn(void)
 
 __attribute__((unused, noreturn, format(printf, 3, 4))) static void
@@ -81,65 +81,70 @@ guest_fail(const char *file, int line, const char *fmt, ...)
 	_exit(1);
 }
 
-#define CHECK(cond)                                                   \
-	do {                                                          \
-		if (!(cond))                                          \
-			guest_fail(__FILE__, __LINE__, "%s (last "    \
-				   "errno %s)", #cond,                \
-				   strerrorname_np(errno));           \
+#define CHECK(cond)                                                \
+	do {                                                       \
+		if (!(cond))                                       \
+			guest_fail(__FILE__, __LINE__,             \
+				   "%s (last "                     \
+				   "errno %s)",                    \
+				   #cond, strerrorname_np(errno)); \
 	} while (0)
 
 /* Value of an expression that must not be -1. */
-#define OK(expr)                                                      \
-	({                                                            \
-		errno = 0;                                            \
-		__auto_type guest_v = (expr);                         \
-		if ((long)guest_v == -1)                              \
-			guest_fail(__FILE__, __LINE__, "%s: %s",      \
-				   #expr, strerrorname_np(errno));    \
-		guest_v;                                              \
+#define OK(expr)                                                        \
+	({                                                              \
+		errno = 0;                                              \
+		__auto_type guest_v = (expr);                           \
+		if ((long)guest_v == -1)                                \
+			guest_fail(__FILE__, __LINE__, "%s: %s", #expr, \
+				   strerrorname_np(errno));             \
+		guest_v;                                                \
 	})
 
-#define ERR(expr, want)                                               \
-	do {                                                          \
-		errno = 0;                                            \
-		long guest_v = (long)(expr);                          \
-		int guest_e = errno;                                  \
-		if (guest_v != -1)                                    \
-			guest_fail(__FILE__, __LINE__, "%s gave %ld, " \
-				   "expected %s", #expr, guest_v,     \
-				   strerrorname_np(want));            \
-		if (guest_e != (want))                                \
-			guest_fail(__FILE__, __LINE__, "%s: %s, "     \
-				   "expected %s", #expr,              \
-				   strerrorname_np(guest_e),          \
-				   strerrorname_np(want));            \
+#define ERR(expr, want)                                                    \
+	do {                                                               \
+		errno = 0;                                                 \
+		long guest_v = (long)(expr);                               \
+		int guest_e = errno;                                       \
+		if (guest_v != -1)                                         \
+			guest_fail(__FILE__, __LINE__,                     \
+				   "%s gave %ld, "                         \
+				   "expected %s",                          \
+				   #expr, guest_v, strerrorname_np(want)); \
+		if (guest_e != (want))                                     \
+			guest_fail(__FILE__, __LINE__,                     \
+				   "%s: %s, "                              \
+				   "expected %s",                          \
+				   #expr, strerrorname_np(guest_e),        \
+				   strerrorname_np(want));                 \
 	} while (0)
 
-#define EQ(a, b)                                                      \
-	do {                                                          \
-		long long guest_a = (long long)(a);                   \
-		long long guest_b = (long long)(b);                   \
-		if (guest_a != guest_b)                               \
-			guest_fail(__FILE__, __LINE__, "%s is %lld, " \
-				   "expected %lld (%s)", #a, guest_a, \
-				   guest_b, #b);                      \
+#define EQ(a, b)                                              \
+	do {                                                  \
+		long long guest_a = (long long)(a);           \
+		long long guest_b = (long long)(b);           \
+		if (guest_a != guest_b)                       \
+			guest_fail(__FILE__, __LINE__,        \
+				   "%s is %lld, "             \
+				   "expected %lld (%s)",      \
+				   #a, guest_a, guest_b, #b); \
 	} while (0)
 
-#define STREQ(a, b)                                                   \
-	do {                                                          \
-		const char *guest_a = (a), *guest_b = (b);            \
-		if (strcmp(guest_a, guest_b))                         \
-			guest_fail(__FILE__, __LINE__, "%s is '%s', " \
-				   "expected '%s'", #a, guest_a,      \
-				   guest_b);                          \
+#define STREQ(a, b)                                        \
+	do {                                               \
+		const char *guest_a = (a), *guest_b = (b); \
+		if (strcmp(guest_a, guest_b))              \
+			guest_fail(__FILE__, __LINE__,     \
+				   "%s is '%s', "          \
+				   "expected '%s'",        \
+				   #a, guest_a, guest_b);  \
 	} while (0)
 
-#define SKIP(why)                                                     \
-	do {                                                          \
-		printf("# why: %s\n", why);                           \
-		fflush(stdout);                                       \
-		_exit(GUEST_SKIPPED);                                 \
+#define SKIP(why)                           \
+	do {                                \
+		printf("# why: %s\n", why); \
+		fflush(stdout);             \
+		_exit(GUEST_SKIPPED);       \
 	} while (0)
 
 /* ---- small tools ------------------------------------------------------ */
@@ -222,16 +227,16 @@ __attribute__((unused)) static int wait_for(pid_t pid)
 	return WIFEXITED(st) ? WEXITSTATUS(st) : -1000 - WTERMSIG(st);
 }
 
-#define CHILD(...)                                                    \
-	({                                                            \
-		fflush(stdout);                                       \
-		pid_t guest_p = OK(fork());                           \
-		if (guest_p == 0) {                                   \
-			__VA_ARGS__;                                         \
-			fflush(stdout);                               \
-			_exit(0);                                     \
-		}                                                     \
-		guest_p;                                              \
+#define CHILD(...)                          \
+	({                                  \
+		fflush(stdout);             \
+		pid_t guest_p = OK(fork()); \
+		if (guest_p == 0) {         \
+			__VA_ARGS__;        \
+			fflush(stdout);     \
+			_exit(0);           \
+		}                           \
+		guest_p;                    \
 	})
 
 /* Runs a program to its end and returns its status as wait_for. */

@@ -11,9 +11,9 @@
 
 static struct sockaddr_in lo(int port)
 {
-	return (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	return (struct sockaddr_in){.sin_family = AF_INET,
+				    .sin_port = htons((uint16_t)port),
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
 static int server(struct sockaddr_in *a, int type)

@@ -29,9 +29,10 @@ static struct inotify_event *expect(uint32_t mask, const char *name)
 		guest_fail(__FILE__, __LINE__, "no event, expected %#x %s",
 			   mask, name);
 	if (e->mask != mask || strcmp(e->len ? e->name : "", name))
-		guest_fail(__FILE__, __LINE__, "event %#x '%s', expected "
-			   "%#x '%s'", e->mask, e->len ? e->name : "", mask,
-			   name);
+		guest_fail(__FILE__, __LINE__,
+			   "event %#x '%s', expected "
+			   "%#x '%s'",
+			   e->mask, e->len ? e->name : "", mask, name);
 	return e;
 }
 

@@ -5,8 +5,10 @@
 
 static struct flock lk(short type, off_t start, off_t len)
 {
-	return (struct flock){.l_type = type, .l_whence = SEEK_SET,
-			      .l_start = start, .l_len = len};
+	return (struct flock){.l_type = type,
+			      .l_whence = SEEK_SET,
+			      .l_start = start,
+			      .l_len = len};
 }
 
 static void flock_pair(const char *path)

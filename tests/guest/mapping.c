@@ -20,8 +20,8 @@ TEST(shared_mapping_is_coherent_with_write_and_other_processes)
 	EQ(c, 'z');
 	pid_t p = CHILD({
 		int g = OK(open("f", O_RDWR));
-		char *k = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
-			       MAP_SHARED, g, 0);
+		char *k = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED,
+			       g, 0);
 		CHECK(k != MAP_FAILED);
 		EQ(k[5000], 'z');
 		k[1] = 'y';
@@ -48,8 +48,7 @@ TEST(private_mapping_of_lower_file)
 TEST(shared_mapping_of_a_first_written_lower_file)
 {
 	int fd = OK(open(lower("data"), O_RDWR));
-	char *m = mmap(NULL, 100000, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		       0);
+	char *m = mmap(NULL, 100000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	CHECK(m != MAP_FAILED);
 	EQ(m[99999], 'x');
@@ -85,16 +84,16 @@ TEST(sparse_file_of_64_GiB)
 TEST(posix_shared_memory)
 {
 	shm_unlink("/cloche-test-shm");
-	int fd = OK(shm_open("/cloche-test-shm", O_CREAT | O_EXCL | O_RDWR,
-			     0600));
+	int fd = OK(
+		shm_open("/cloche-test-shm", O_CREAT | O_EXCL | O_RDWR, 0600));
 
 	OK(ftruncate(fd, 4096));
 	int *m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(m != MAP_FAILED);
 	pid_t p = CHILD({
 		int g = OK(shm_open("/cloche-test-shm", O_RDWR, 0));
-		int *k = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
-			      g, 0);
+		int *k = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, g,
+			      0);
 		CHECK(k != MAP_FAILED);
 		*k = 42;
 	});

@@ -121,8 +121,9 @@ TEST(open_access_modes_hold)
 
 TEST(open_flags_read_back)
 {
-	int fd = OK(open("f", O_CREAT | O_RDWR | O_APPEND | O_NONBLOCK |
-			 O_CLOEXEC, 0644));
+	int fd = OK(open("f",
+			 O_CREAT | O_RDWR | O_APPEND | O_NONBLOCK | O_CLOEXEC,
+			 0644));
 	int fl = fcntl(fd, F_GETFL);
 
 	EQ(fl & (O_APPEND | O_NONBLOCK | O_ACCMODE),

@@ -15,8 +15,8 @@ TEST(probes_of_newer_calls)
 	struct statx x;
 	struct open_how how = {.resolve = RESOLVE_BENEATH};
 
-	CHECK(here_or_ENOSYS(syscall(SYS_faccessat2, AT_FDCWD, "/bin/sh",
-				     X_OK, AT_EACCESS)));
+	CHECK(here_or_ENOSYS(syscall(SYS_faccessat2, AT_FDCWD, "/bin/sh", X_OK,
+				     AT_EACCESS)));
 	OK(statx(AT_FDCWD, "/", 0, STATX_ALL, &x));
 	errno = 0;
 	long r = syscall(SYS_openat2, AT_FDCWD, "../x", &how, sizeof(how));
@@ -92,22 +92,18 @@ TEST(high_halves_of_int_arguments_are_ignored)
 	CHECK(fd >= 0);
 	OK(syscall(SYS_fstat, HIGH | (unsigned long)fd, &st));
 	EQ(st.st_size, 3);
-	OK(syscall(SYS_newfstatat, HIGH | (unsigned)AT_FDCWD, "f", &st,
-		   HIGH));
-	OK(syscall(SYS_faccessat, HIGH | (unsigned)AT_FDCWD, "f",
-		   HIGH | R_OK));
+	OK(syscall(SYS_newfstatat, HIGH | (unsigned)AT_FDCWD, "f", &st, HIGH));
+	OK(syscall(SYS_faccessat, HIGH | (unsigned)AT_FDCWD, "f", HIGH | R_OK));
 	OK(syscall(SYS_fchmod, HIGH | (unsigned long)fd, HIGH | 0640));
 	EQ(mode_of("f"), 0640);
-	OK(syscall(SYS_mkdirat, HIGH | (unsigned)AT_FDCWD, "d",
-		   HIGH | 0700));
+	OK(syscall(SYS_mkdirat, HIGH | (unsigned)AT_FDCWD, "d", HIGH | 0700));
 	EQ(mode_of("d"), 0700);
 	OK(syscall(SYS_unlinkat, HIGH | (unsigned)AT_FDCWD, "d",
 		   HIGH | AT_REMOVEDIR));
 	OK(syscall(SYS_renameat2, HIGH | (unsigned)AT_FDCWD, "f",
 		   HIGH | (unsigned)AT_FDCWD, "g", HIGH));
 	OK(syscall(SYS_fcntl, HIGH | (unsigned long)fd, HIGH | F_GETFL, 0));
-	long s = syscall(SYS_socket, HIGH | AF_UNIX, HIGH | SOCK_STREAM,
-			 HIGH);
+	long s = syscall(SYS_socket, HIGH | AF_UNIX, HIGH | SOCK_STREAM, HIGH);
 	CHECK(s >= 0);
 	EQ(syscall(SYS_umask, HIGH | 022), 022);
 	OK(syscall(SYS_fchmodat, HIGH | (unsigned)AT_FDCWD, "g", 0600));

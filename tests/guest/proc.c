@@ -247,12 +247,21 @@ TEST(listing_shows_numbers_of_processes)
 TEST(system_wide_files_can_be_read)
 {
 	const char *files[] = {
-		"/proc/meminfo", "/proc/cpuinfo", "/proc/stat",
-		"/proc/uptime", "/proc/loadavg", "/proc/version",
-		"/proc/filesystems", "/proc/mounts", "/proc/self/mounts",
-		"/proc/self/mountinfo", "/proc/self/limits",
-		"/proc/self/cgroup", "/proc/sys/kernel/osrelease",
-		"/proc/sys/kernel/pid_max", "/proc/sys/fs/file-max",
+		"/proc/meminfo",
+		"/proc/cpuinfo",
+		"/proc/stat",
+		"/proc/uptime",
+		"/proc/loadavg",
+		"/proc/version",
+		"/proc/filesystems",
+		"/proc/mounts",
+		"/proc/self/mounts",
+		"/proc/self/mountinfo",
+		"/proc/self/limits",
+		"/proc/self/cgroup",
+		"/proc/sys/kernel/osrelease",
+		"/proc/sys/kernel/pid_max",
+		"/proc/sys/fs/file-max",
 		"/proc/sys/vm/overcommit_memory",
 		"/proc/sys/kernel/random/uuid",
 		"/sys/devices/system/cpu/online",
@@ -260,8 +269,7 @@ TEST(system_wide_files_can_be_read)
 	};
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (!strlen(get(files[i])))
-			guest_fail(__FILE__, __LINE__, "%s is empty",
-				   files[i]);
+			guest_fail(__FILE__, __LINE__, "%s is empty", files[i]);
 	CHECK(field("/proc/meminfo", "MemTotal:") > 0);
 	struct utsname u;
 	OK(uname(&u));

@@ -19,7 +19,8 @@ TEST(exit_codes_and_killing_signals)
 		EQ(wait_for(CHILD({
 			   signal(sigs[i], SIG_DFL);
 			   kill(getpid(), sigs[i]);
-		   })), -1000 - sigs[i]);
+		   })),
+		   -1000 - sigs[i]);
 	EQ(wait_for(CHILD(*(volatile int *)0 = 1)), -1000 - SIGSEGV);
 	EQ(wait_for(CHILD(__builtin_trap())), -1000 - SIGILL);
 	EQ(wait_for(CHILD(abort())), -1000 - SIGABRT);
@@ -37,7 +38,8 @@ TEST(exit_from_a_second_thread)
 			   pthread_t t;
 			   pthread_create(&t, NULL, body, "x");
 			   pause();
-		   })), 5);
+		   })),
+		   5);
 }
 
 TEST(death_of_the_leader_leaves_threads)
@@ -54,7 +56,8 @@ TEST(death_of_the_leader_leaves_threads)
 		   pthread_t t;
 		   pthread_create(&t, NULL, body, NULL);
 		   pthread_exit(NULL);
-	   })), 7);
+	   })),
+	   7);
 	STREQ(get("after"), "x");
 }
 
@@ -314,8 +317,7 @@ TEST(raw_clone_and_vfork_by_inline_syscalls)
 
 	__asm__ volatile("syscall"
 			 : "=a"(r)
-			 : "a"(SYS_clone), "D"((long)SIGCHLD), "S"(0L),
-			   "d"(0L)
+			 : "a"(SYS_clone), "D"((long)SIGCHLD), "S"(0L), "d"(0L)
 			 : "rcx", "r11", "memory");
 	if (r == 0)
 		_exit(11);
@@ -417,7 +419,6 @@ TEST(children_that_crash_do_not_hang)
 {
 	for (int i = 0; i < 60; i++) {
 		EQ(wait_for(CHILD(*(volatile int *)8 = 0)), -1000 - SIGSEGV);
-		EQ(wait_for(CHILD(kill(getpid(), SIGKILL))),
-		   -1000 - SIGKILL);
+		EQ(wait_for(CHILD(kill(getpid(), SIGKILL))), -1000 - SIGKILL);
 	}
 }

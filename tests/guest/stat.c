@@ -190,8 +190,7 @@ TEST(access_forms)
 	ERR(syscall(SYS_faccessat2, AT_FDCWD, "f", R_OK, 0x8000), EINVAL);
 	OK(symlink("none", "l"));
 	ERR(access("l", F_OK), ENOENT);
-	OK(syscall(SYS_faccessat2, AT_FDCWD, "l", F_OK,
-		   AT_SYMLINK_NOFOLLOW));
+	OK(syscall(SYS_faccessat2, AT_FDCWD, "l", F_OK, AT_SYMLINK_NOFOLLOW));
 	int fd = OK(open("f", O_RDONLY));
 	OK(syscall(SYS_faccessat2, fd, "", R_OK, AT_EMPTY_PATH));
 	ERR(syscall(SYS_faccessat, 99, "f", R_OK), EBADF);

@@ -13,8 +13,8 @@ static char *until(int fd, const char *want)
 	memset(b, 0, sizeof(b));
 	while (n < sizeof(b) - 1 && !strstr(b, want)) {
 		if (poll(&p, 1, 10000) <= 0)
-			guest_fail(__FILE__, __LINE__, "no '%s' in '%s'",
-				   want, b);
+			guest_fail(__FILE__, __LINE__, "no '%s' in '%s'", want,
+				   b);
 		ssize_t r = read(fd, b + n, sizeof(b) - 1 - n);
 		if (r <= 0)
 			break;
@@ -85,7 +85,8 @@ TEST(no_controlling_terminal_is_ENXIO)
 	EQ(wait_for(CHILD({
 		   OK(setsid());
 		   ERR(open("/dev/tty", O_RDWR), ENXIO);
-	   })), 0);
+	   })),
+	   0);
 }
 
 TEST(session_leader_gets_a_terminal_by_opening_it)
@@ -101,14 +102,16 @@ TEST(session_leader_gets_a_terminal_by_opening_it)
 		   int c = OK(open("/dev/tty", O_RDWR));
 		   EQ(write(c, "mine\n", 5), 5);
 		   EQ(tcgetpgrp(t), getpgrp());
-	   })), 0);
+	   })),
+	   0);
 	EQ(wait_for(CHILD({
 		   OK(setsid());
 		   int t = OK(open(name, O_RDWR | O_NOCTTY));
 		   ERR(open("/dev/tty", O_RDWR), ENXIO);
 		   OK(ioctl(t, TIOCSCTTY, 0));
 		   OK(open("/dev/tty", O_RDWR));
-	   })), 0);
+	   })),
+	   0);
 }
 
 TEST(control_c_interrupts_the_foreground)
@@ -145,8 +148,7 @@ TEST(job_control_of_an_interactive_shell)
 
 	if (k == 0) {
 		setenv("PS1", "prompt> ", 1);
-		execl("/bin/bash", "bash", "--norc", "--noprofile", "-i",
-		      NULL);
+		execl("/bin/bash", "bash", "--norc", "--noprofile", "-i", NULL);
 		_exit(127);
 	}
 	until(m, "prompt> ");

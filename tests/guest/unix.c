@@ -166,8 +166,10 @@ TEST(datagrams_to_a_name)
 	EQ(recvfrom(s, buf, 16, 0, (void *)&from, &len), 3);
 	STREQ(from.sun_path, "cli");
 	struct iovec v = {"two", 3};
-	struct msghdr m = {.msg_name = &a, .msg_namelen = sizeof(a),
-			   .msg_iov = &v, .msg_iovlen = 1};
+	struct msghdr m = {.msg_name = &a,
+			   .msg_namelen = sizeof(a),
+			   .msg_iov = &v,
+			   .msg_iovlen = 1};
 	EQ(sendmsg(c, &m, 0), 3);
 	struct mmsghdr mm[2] = {{.msg_hdr = m}, {.msg_hdr = m}};
 	EQ(sendmmsg(c, mm, 2, 0), 2);
@@ -185,10 +187,11 @@ static void send_fds(int s, int *fds, int n)
 {
 	char c = 'x', ctl[256] = "";
 	struct iovec v = {&c, 1};
-	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1,
+	struct msghdr m = {.msg_iov = &v,
+			   .msg_iovlen = 1,
 			   .msg_control = ctl,
-			   .msg_controllen = CMSG_SPACE(
-				   sizeof(int) * (size_t)n)};
+			   .msg_controllen =
+				   CMSG_SPACE(sizeof(int) * (size_t)n)};
 	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
 
 	h->cmsg_level = SOL_SOCKET;
@@ -202,8 +205,10 @@ static void recv_fds(int s, int *fds, int n)
 {
 	char c, ctl[256];
 	struct iovec v = {&c, 1};
-	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1,
-			   .msg_control = ctl, .msg_controllen = sizeof(ctl)};
+	struct msghdr m = {.msg_iov = &v,
+			   .msg_iovlen = 1,
+			   .msg_control = ctl,
+			   .msg_controllen = sizeof(ctl)};
 
 	EQ(recvmsg(s, &m, 0), 1);
 	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
@@ -283,8 +288,10 @@ TEST(passed_credentials)
 	int sp[2], on = 1;
 	char c = 'x', ctl[256];
 	struct iovec v = {&c, 1};
-	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1,
-			   .msg_control = ctl, .msg_controllen = sizeof(ctl)};
+	struct msghdr m = {.msg_iov = &v,
+			   .msg_iovlen = 1,
+			   .msg_control = ctl,
+			   .msg_controllen = sizeof(ctl)};
 
 	OK(socketpair(AF_UNIX, SOCK_DGRAM, 0, sp));
 	OK(setsockopt(sp[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));

@@ -46,8 +46,10 @@ int main(void)
 		return 1;
 	printf("ready %d %d\n", tcp_port, udp_port);
 	fflush(stdout);
-	struct pollfd p[] = {{tcp, POLLIN, 0}, {udp, POLLIN, 0},
-			     {un, POLLIN, 0}, {0, POLLIN, 0}};
+	struct pollfd p[] = {{tcp, POLLIN, 0},
+			     {udp, POLLIN, 0},
+			     {un, POLLIN, 0},
+			     {0, POLLIN, 0}};
 	while (poll(p, 4, -1) > 0) {
 		if (p[3].revents)
 			break;
