@@ -86,7 +86,7 @@ const struct pent procfs_pid_entries[] = {
 	T("children", 0444, PROC_CHILDREN, PENT_TIDONLY),
 	T("cmdline", 0444, PROC_CMDLINE, 0),
 	T("comm", 0644, PROC_COMM, PENT_WRITE),
-	T("coredump_filter", 0644, PROC_COREDUMP_FILTER, 0),
+	T("coredump_filter", 0644, PROC_COREDUMP_FILTER, PENT_THREAD),
 	LINK("cwd", PROC_CWD),
 	T("environ", 0400, PROC_ENVIRON, A),
 	LINK("exe", PROC_EXE),
