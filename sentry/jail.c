@@ -8,6 +8,7 @@
 #include "jail.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -209,10 +210,6 @@ static int bare_prepare(struct jail *j)
 	j->store_fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (j->store_fd < 0)
 		return -errno;
-	/* Guests run with our ids: they must not be able to look inside by a
-	 * call that slips through; the sentry goes on by its descriptor. */
-	if (rmdir(store) < 0)
-		log_debug("store stays named: %s", strerror(errno));
 	return 0;
 }
 
@@ -329,7 +326,7 @@ int jail_filter(struct jail *j, const struct sock_fprog *prog)
 {
 	struct jail_msg m = {.kind = JAIL_FILTER};
 	size_t len = prog->len * sizeof(*prog->filter);
-	int ret;
+	int ret, none;
 
 	AUTO_CLOSE int fd = memfd_create("filter", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, prog->filter, len) != (ssize_t)len)
@@ -337,10 +334,18 @@ int jail_filter(struct jail *j, const struct sock_fprog *prog)
 	m.value = (int32_t)prog->len;
 	ret = jail_send(j->sock, &m, &fd, 1);
 	if (!ret)
-		ret = jail_recv(j->sock, &m, &j->listener, 1);
-	if (!ret && m.kind != JAIL_LISTENER)
-		ret = m.value ? -m.value : -EPROTO;
-	return ret;
+		ret = jail_recv(j->sock, &m, &none, 1);
+	if (ret)
+		return ret;
+	if (m.kind != JAIL_LISTENER)
+		return m.value ? -m.value : -EPROTO;
+	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, j->init, 0);
+	/* Filtered, init may not send descriptors before we answer calls. */
+	j->listener = (int)syscall(SYS_pidfd_getfd, pidfd, m.value, 0);
+	if (j->listener < 0)
+		return -errno;
+	m.kind = JAIL_MAPPED;
+	return jail_send(j->sock, &m, NULL, 0);
 }
 
 int jail_start(struct jail *j, int tty_slave, const int fds[3])
@@ -370,6 +375,17 @@ void jail_signal(struct jail *j, int sig)
 		log_debug("passing signal %d on failed", sig);
 }
 
+static int remove_one(const char *path, const struct stat *st, int type,
+		      struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	if (remove(path) < 0)
+		log_debug("%s stays: %s", path, strerror(errno));
+	return 0; /* on to the rest in any case */
+}
+
 void jail_fini(struct jail *j)
 {
 	if (j->sock >= 0)
@@ -380,9 +396,7 @@ void jail_fini(struct jail *j)
 		waitpid(j->init, NULL, __WALL);
 	}
 	if (j->bare_dir) {
-		if (j->stub_path)
-			unlink(j->stub_path);
-		rmdir(j->bare_dir);
+		nftw(j->bare_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 		free(j->bare_dir);
 		j->bare_dir = NULL;
 	}
