@@ -17,6 +17,7 @@ void vfs_opened_fini(struct vfs_opened *o)
 {
 	auto_close_fd(&o->fd);
 	auto_close_fd(&o->block_dir);
+	o->fd = o->block_dir = -1;
 	vref_put(&o->ref);
 }
 
