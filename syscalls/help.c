@@ -76,7 +76,8 @@ int help_out_sockaddr(struct call *c, int addr_arg, const void *addr,
 
 int64_t help_refuse_args(struct call *c, int err, const char *what)
 {
-	return refuse_call(c, err, what, NULL);
+	call_deny(c, what, NULL);
+	return -err;
 }
 
 bool help_guest_cloexec(struct call *c, gfd_t fd)

@@ -153,7 +153,7 @@ static int64_t set_other(struct call *c)
 	if (names_self(c, pid))
 		return CALL_CONTINUE;
 	err = other_check(c, pid);
-	return err ? err : refuse_call(c, EPERM, "another process", NULL);
+	return err ? err : help_refuse_args(c, EPERM, "another process");
 }
 
 int64_t h_sched_setscheduler(struct call *c)

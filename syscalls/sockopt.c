@@ -53,8 +53,9 @@ int64_t h_socket(struct call *c)
 	/* Runtimes try this one first and fall back. */
 	if (inet && arg_int(c, 2) == IPPROTO_MPTCP && !c->s->bare)
 		return -EPROTONOSUPPORT;
-	return refuse_call(c, family_errno(c), "socket family",
-			   inet && !c->s->bare ? "--net-allow" : NULL);
+	call_deny(c, "socket family",
+		  inet && !c->s->bare ? "--net-allow" : NULL);
+	return -family_errno(c);
 }
 
 int64_t h_socketpair(struct call *c)
