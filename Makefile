@@ -19,7 +19,12 @@ CC := gcc
 endif
 VARIANT ?= release
 B := build/obj-$(VARIANT)-$(notdir $(CC))
+# A private B= leaves build/ alone.
+ifeq ($(origin B),command line)
+BIN := $(B)/cloche
+else
 BIN := build/cloche$(if $(filter-out release,$(VARIANT)),-$(VARIANT))
+endif
 PREFIX ?= /usr/local
 
 # As many jobs as there are processors, unless the caller says otherwise.
@@ -56,8 +61,7 @@ SRCS := $(filter-out loader/stub%.c sentry/cli/main.c,$(wildcard \
 OBJS := $(SRCS:%.c=$(B)/%.o)
 MAIN := $(B)/sentry/cli/main.o
 
-# A private B= leaves build/ alone.
-all: $(if $(filter command,$(firstword $(origin B))),$(B)/cloche,$(BIN))
+all: $(BIN)
 
 # Adds the embedded loader stub to OBJS.
 include loader/stub.mk
@@ -73,7 +77,7 @@ $(B)/cloche: $(OBJS) $(MAIN) $(B)/flags
 
 # The latest variant asked for, as one name. A new file each time: a running
 # one is never written to.
-$(BIN): $(B)/cloche FORCE
+build/cloche build/cloche-asan: $(B)/cloche FORCE
 	@mkdir -p $(@D)
 	@cmp -s $< $@ || { rm -f $@; cp -p $< $@; echo "$@ is $<"; }
 
