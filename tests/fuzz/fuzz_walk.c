@@ -192,6 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	vfs->lru_max = 8;
 	while (in.size) {
 		one_op(&ctx, &in, &cwd);
+		vfs_poll(vfs); /* frees what we put after the operation */
 		check_tree(vfs);
 	}
 	vref_put(&cwd);
