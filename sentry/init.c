@@ -77,8 +77,8 @@ static void init_ids(struct init *in)
 		return;
 	if (in->bare && geteuid() != 0)
 		return;
-	uid_t uid = in->bare ? 1879048192u : cfg->uid;
-	gid_t gid = in->bare ? 1879048192u : cfg->gid;
+	uid_t uid = in->bare ? JAIL_HIGH_ID : cfg->uid;
+	gid_t gid = in->bare ? JAIL_HIGH_ID : cfg->gid;
 
 	/* Denied where an unprivileged user made the maps: no groups then. */
 	if (setgroups(0, NULL) < 0 && errno != EPERM)
@@ -191,7 +191,9 @@ static void init_limits(struct init *in)
 	struct rlimit core = {1, 1};
 	struct rlimit nproc = {l->pids, l->pids};
 
-	MUST(in->sock, "core limit", setrlimit(RLIMIT_CORE, &core));
+	/* A hard limit of 0 was found harmless by jail_core_limit. */
+	if (setrlimit(RLIMIT_CORE, &core) < 0 && errno != EPERM)
+		init_fail(in->sock, "core limit");
 	if (l->pids && !in->bare)
 		MUST(in->sock, "process limit",
 		     setrlimit(RLIMIT_NPROC, &nproc));

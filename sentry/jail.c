@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -22,10 +23,6 @@
 #include <sys/wait.h>
 
 #include "../loader/stubimage.h"
-
-/* Kernel ids of guests that real root starts: above what useradd, systemd's
- * dynamic users and subordinate ranges hand out. */
-#define JAIL_HIGH_ID 1879048192u
 
 int jail_send(int sock, const struct jail_msg *m, const int *fds,
 	      unsigned nfds)
@@ -282,6 +279,31 @@ static int jail_wait_ready(struct jail *j)
 	return 0;
 }
 
+/*
+ * A core dump of a guest must not start the host's handler: the real limit is
+ * 1, since a piped handler runs at 0. Where the caller's hard limit is 0 and
+ * cannot be raised, that is only safe without a piped handler.
+ */
+static int jail_core_limit(struct jail *j)
+{
+	struct rlimit rl;
+	char first = 0;
+
+	if (getrlimit(RLIMIT_CORE, &rl) < 0 || rl.rlim_max >= 1)
+		return 0;
+	rl.rlim_cur = rl.rlim_max = 1;
+	if (setrlimit(RLIMIT_CORE, &rl) == 0)
+		return 0;
+	AUTO_CLOSE int fd = open("/proc/sys/kernel/core_pattern",
+				 O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, &first, 1) == 1 && first != '|')
+		return 0;
+	snprintf(j->reason, sizeof(j->reason),
+		 "the hard limit of core files is 0 and this machine pipes "
+		 "core dumps to a program; run `ulimit -Hc 1` or more");
+	return -EPERM;
+}
+
 int jail_build(struct jail *j, const struct config *cfg, bool bare)
 {
 	struct jail_msg go = {.kind = JAIL_MAPPED};
@@ -291,6 +313,9 @@ int jail_build(struct jail *j, const struct config *cfg, bool bare)
 	j->cfg = cfg;
 	j->bare = bare;
 	j->sock = j->store_fd = j->devpts_fd = j->listener = -1;
+	ret = jail_core_limit(j);
+	if (ret)
+		return ret;
 	if (bare) {
 		ret = bare_prepare(j);
 	} else {

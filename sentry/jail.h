@@ -16,6 +16,10 @@
 
 #include "config.h"
 
+/* Kernel ids of guests that real root starts: above what useradd, systemd's
+ * dynamic users and subordinate ranges hand out. */
+#define JAIL_HIGH_ID 1879048192u
+
 struct jail {
 	const struct config *cfg;
 	bool bare;

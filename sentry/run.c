@@ -51,6 +51,7 @@ struct run {
 	uint64_t sampled_ms; /* when limits were last looked at */
 	pthread_t notify;
 	sigset_t old_mask;
+	struct rlimit core; /* the caller's, before jail_build raised it */
 };
 
 void sentry_lock(struct sentry *s)
@@ -182,7 +183,7 @@ static void make_first_task(struct run *r)
 			   cred);
 	vref_put(&ref);
 	getrlimit(RLIMIT_NOFILE, &t->tg->nofile);
-	getrlimit(RLIMIT_CORE, &t->tg->core);
+	t->tg->core = r->core;
 }
 
 static void load_filter(struct run *r)
@@ -459,7 +460,10 @@ int sentry_run(struct config *cfg)
 	stdio_classify(&r->io);
 	if (policy_new(cfg, &s->policy))
 		return EXIT_CLOCHE;
+	getrlimit(RLIMIT_CORE, &r->core);
 	jail_or_bare(r);
+	s->kuid = geteuid() ? geteuid() : JAIL_HIGH_ID;
+	s->kgid = geteuid() ? getegid() : JAIL_HIGH_ID;
 	s->stub_path = r->jail.stub_path;
 	s->stub_dev = r->jail.stub_dev;
 	s->stub_ino = r->jail.stub_ino;

@@ -72,10 +72,21 @@ static int64_t worker_release(struct call *c)
 	return -512;
 }
 
-static void worker_run(struct call *c)
+/* From here on the tick leaves the call alone: it may be recycled. */
+static void worker_detach(struct workers *w, struct worker *self)
 {
+	pthread_mutex_lock(&w->lock);
+	list_del(&self->link);
+	self->call = NULL;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void worker_run(struct workers *w, struct worker *self)
+{
+	struct call *c = self->call;
 	int64_t r = c->block_fn(c, c->block_arg);
 
+	worker_detach(w, self);
 	if (r == CALL_DEFERRED)
 		return; /* another worker may hold it already */
 	if (r == -EINTR && c->cancel)
@@ -103,9 +114,8 @@ static void *worker_main(void *arg)
 		w->nqueued--;
 		list_add_tail(&w->busy, &self.link);
 		pthread_mutex_unlock(&w->lock);
-		worker_run(self.call);
+		worker_run(w, &self);
 		pthread_mutex_lock(&w->lock);
-		list_del(&self.link);
 	}
 	return NULL;
 }

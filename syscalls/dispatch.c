@@ -19,6 +19,7 @@
 #include "../sentry/policy/policy.h"
 #include "../sentry/sentry.h"
 #include "decode.h"
+#include "filter_args.h"
 #include "pathfd.h"
 
 #define X32_BIT 0x40000000
@@ -235,6 +236,10 @@ int64_t dispatch_call(struct call *c)
 	class = row_class(c);
 	if (class == SYS_REFUSE || class == SYS_NATIVE)
 		return refuse_row(c);
+	/* The kernel ignores the high half of an int; the filter does not. */
+	if (class == SYS_ARGS &&
+	    filter_args_truncated(c->nr, c->args, c->s->bare))
+		return CALL_CONTINUE;
 	BUG_ON(c->decoded || !c->row->handler);
 	decode_args(c);
 	c->decoded = true;
