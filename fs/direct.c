@@ -89,6 +89,7 @@ static int direct_link(struct vfs_ctx *ctx, struct inode *inode,
 	if (linkat(fd, n->lname, to, where->name, 0) < 0)
 		return direct_errno(errno);
 	ov_index_add(dir, where->name, inode);
+	ov_refresh(n);
 	return 0;
 }
 
