@@ -93,6 +93,18 @@ static int direct_link(struct vfs_ctx *ctx, struct inode *inode,
 	return 0;
 }
 
+/* One name less; the one we know it by may be that, so stat cannot tell. */
+static void direct_lost_name(struct ov_node *n)
+{
+	if (S_ISDIR(n->inode->type) || n->nlink <= 1) {
+		n->nlink = 0;
+		ov_lower_unhash(n);
+		return;
+	}
+	n->nlink--;
+	n->lst.st_nlink--;
+}
+
 static int direct_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
 {
 	struct ov_node *parent = ov_parent_of(victim);
@@ -104,8 +116,7 @@ static int direct_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
 	if (unlinkat(fd, victim->name, dir ? AT_REMOVEDIR : 0) < 0)
 		return direct_errno(errno);
 	ov_index_del(parent, victim->name);
-	if (dir || ov_node(victim->inode)->nlink <= 1)
-		ov_lower_unhash(ov_node(victim->inode));
+	direct_lost_name(ov_node(victim->inode));
 	return 0;
 }
 
@@ -146,7 +157,7 @@ static int direct_rename(struct vfs_ctx *ctx, struct dentry *from,
 	if (to->inode && flags)
 		direct_placed(ov_node(to->inode), a, from->name);
 	else if (to->inode)
-		ov_lower_unhash(ov_node(to->inode));
+		direct_lost_name(ov_node(to->inode));
 	direct_placed(ov_node(from->inode), b, to->name);
 	return 0;
 }
