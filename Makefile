@@ -43,6 +43,10 @@ PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs \
 CSTD := -std=gnu17 -D_GNU_SOURCE
 WARN := -Wall -Wextra -Wvla -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
 	-Wconversion -Wno-sign-conversion -Werror
+# libseccomp's macros leave out a field; gcc forgives that to a system header.
+ifneq ($(findstring clang,$(CC)),)
+WARN += -Wno-missing-field-initializers
+endif
 ifeq ($(VARIANT),asan)
 SAN := -fsanitize=address,undefined
 HARD := -O1 -g -fPIE $(SAN) -fno-sanitize-recover=undefined \
@@ -68,12 +72,21 @@ include loader/stub.mk
 include tests/tests.mk
 include bench/bench.mk
 
+# V=1 shows the commands.
+V ?= 0
+ifneq ($(V),1)
+Q := @
+SAY = @echo "  $(1) $@"
+endif
+
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call SAY,CC)
+	$(Q)$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/cloche: $(OBJS) $(MAIN) $(B)/flags
-	$(CC) $(LDFLAGS) -o $@ $(OBJS) $(MAIN) $(LDLIBS)
+	$(call SAY,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJS) $(MAIN) $(LDLIBS)
 
 # The latest variant asked for, as one name. A new file each time: a running
 # one is never written to.
