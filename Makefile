@@ -44,8 +44,9 @@ CSTD := -std=gnu17 -D_GNU_SOURCE
 WARN := -Wall -Wextra -Wvla -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
 	-Wconversion -Wno-sign-conversion -Werror
 # libseccomp's macros leave out a field; gcc forgives that to a system header.
+CLANG_WARN := -Wno-missing-field-initializers
 ifneq ($(findstring clang,$(CC)),)
-WARN += -Wno-missing-field-initializers
+WARN += $(CLANG_WARN)
 endif
 ifeq ($(VARIANT),asan)
 SAN := -fsanitize=address,undefined
@@ -70,6 +71,7 @@ all: $(BIN)
 # Adds the embedded loader stub to OBJS.
 include loader/stub.mk
 include tests/tests.mk
+FUZZ_FLAGS += $(CLANG_WARN)
 include bench/bench.mk
 
 # V=1 shows the commands.
