@@ -34,7 +34,7 @@ endif
 
 # Only what is used is linked. Asked when first needed, so that `make deps`
 # may install pkg-config and the libraries in the same run.
-PKGS := libseccomp libxxhash jansson libcrypto libcap-ng
+PKGS := libseccomp libxxhash jansson nettle libcap-ng
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags \
 	$(PKGS) 2>/dev/null))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs \
@@ -59,12 +59,19 @@ override CFLAGS += $(CSTD) $(WARN) $(HARD) $(PKG_CFLAGS)
 override LDFLAGS += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SAN)
 LDLIBS = $(PKG_LIBS) -lpthread
 
-SRCS := $(filter-out loader/stub%.c sentry/cli/main.c,$(wildcard \
+SRCS := $(filter-out loader/stub%.c sentry/cli/main.c sentry/filtergen.c,$(wildcard \
 	sentry/base/*.c loader/*.c fs/*.c net/*.c sentry/*.c \
 	sentry/policy/*.c sentry/audit/*.c syscalls/*.c sentry/session/*.c \
 	sentry/cli/*.c))
 OBJS := $(SRCS:%.c=$(B)/%.o)
 MAIN := $(B)/sentry/cli/main.o
+
+# The seccomp filters are compiled by libseccomp when cloche is built, by a
+# program that is all of cloche but its own product; cloche loads the bytes.
+FILTERDATA := $(B)/gen/filterdata.o
+COMPILES_FILTERS := $(addprefix $(B)/,sentry/filter.o sentry/filter_self.o \
+	syscalls/filter_rules.o)
+OBJS += $(FILTERDATA)
 
 all: $(BIN)
 
@@ -88,7 +95,21 @@ $(B)/%.o: %.c $(B)/flags
 
 $(B)/cloche: $(OBJS) $(MAIN) $(B)/flags
 	$(call SAY,LD)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJS) $(MAIN) $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter-out $(COMPILES_FILTERS),$(OBJS)) \
+		$(MAIN) $(LDLIBS)
+
+$(B)/filtergen: $(B)/sentry/filtergen.o $(filter-out $(FILTERDATA),$(OBJS))
+	$(call SAY,LD)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/gen/filterdata.c: $(B)/filtergen
+	$(call SAY,GEN)
+	@mkdir -p $(@D)
+	$(Q)$(B)/filtergen >$@.new && mv $@.new $@
+
+$(FILTERDATA): $(B)/gen/filterdata.c
+	$(call SAY,CC)
+	$(Q)$(CC) $(CFLAGS) -I. -c -o $@ $<
 
 # The latest variant asked for, as one name. A new file each time: a running
 # one is never written to.

@@ -15,6 +15,11 @@
  * by seccomp(2) with NEW_LISTENER; libseccomp does not load it.
  */
 int MUST_CHECK filter_build(bool bare, struct sock_fprog *out);
+/* The sentry's own filter (confine.h). */
+int MUST_CHECK filter_build_self(struct sock_fprog *out);
 void filter_free(struct sock_fprog *prog);
+
+/* The program of a libseccomp context, allocated. 0 or -errno. */
+int MUST_CHECK filter_export(void *ctx, struct sock_fprog *out);
 
 #endif

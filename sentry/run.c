@@ -24,7 +24,7 @@
 #include "audit/audit.h"
 #include "confine.h"
 #include "exec.h"
-#include "filter.h"
+#include "filterdata.h"
 #include "jail.h"
 #include "limits.h"
 #include "mounts.h"
@@ -188,16 +188,11 @@ static void make_first_task(struct run *r)
 
 static void load_filter(struct run *r)
 {
-	struct sock_fprog prog;
-	int ret = filter_build(r->s.bare, &prog);
-
-	if (ret)
-		die("cannot build the seccomp filter: %s", strerror(-ret));
-	ret = jail_filter(&r->jail, &prog);
+	struct sock_fprog prog = filterdata_guest(r->s.bare);
+	int ret = jail_filter(&r->jail, &prog);
 	if (ret)
 		die("cannot load the seccomp filter: %s; see `cloche doctor`",
 		    strerror(-ret));
-	free(prog.filter);
 	r->s.listener = r->jail.listener;
 	notify_tune(r->s.listener);
 }

@@ -21,27 +21,12 @@
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/sockios.h>
-#include <seccomp.h>
 #include <sys/syscall.h>
 
 #include "filter_args.h"
 #include "table.h"
 
-#define CMP_MAX 3
-
-enum { JAIL = 1, BARE = 2, BOTH = JAIL | BARE };
-
-struct argcmp {
-	uint8_t arg;
-	uint64_t mask; /* 0: no comparison */
-	uint64_t value;
-};
-
-struct argrule {
-	int16_t nr;
-	uint8_t columns;
-	struct argcmp cmp[CMP_MAX];
-};
+enum { JAIL = FILTER_JAIL, BARE = FILTER_BARE, BOTH = JAIL | BARE };
 
 /* Rows are packed by hand: one family a block. */
 /* clang-format off */
@@ -239,7 +224,7 @@ static uint8_t column_bit(bool bare)
 
 static bool rule_holds(const struct argrule *r, const uint64_t args[6])
 {
-	for (size_t i = 0; i < CMP_MAX && r->cmp[i].mask; i++) {
+	for (size_t i = 0; i < FILTER_CMP_MAX && r->cmp[i].mask; i++) {
 		const struct argcmp *c = &r->cmp[i];
 
 		if ((args[c->arg] & c->mask) != c->value)
@@ -284,40 +269,14 @@ size_t filter_args_sample(size_t i, int *nr, uint64_t args[6])
 {
 	if (i < ARRAY_SIZE(rules)) {
 		*nr = rules[i].nr;
-		for (size_t k = 0; k < CMP_MAX && rules[i].cmp[k].mask; k++)
+		for (size_t k = 0; k < FILTER_CMP_MAX && rules[i].cmp[k].mask; k++)
 			args[rules[i].cmp[k].arg] = rules[i].cmp[k].value;
 	}
 	return ARRAY_SIZE(rules);
 }
 
-static int rule_add(scmp_filter_ctx ctx, const struct argrule *r)
+const struct argrule *filter_args_rules(size_t *count)
 {
-	struct scmp_arg_cmp cmp[CMP_MAX];
-	unsigned n = 0;
-
-	for (size_t i = 0; i < CMP_MAX && r->cmp[i].mask; i++) {
-		const struct argcmp *c = &r->cmp[i];
-
-		if (c->mask == ~0ull)
-			cmp[n++] = SCMP_CMP64(c->arg, SCMP_CMP_EQ, c->value, 0);
-		else
-			cmp[n++] = SCMP_CMP64(c->arg, SCMP_CMP_MASKED_EQ,
-					      c->mask, c->value);
-	}
-	return seccomp_rule_add_exact_array(ctx, SCMP_ACT_ALLOW, r->nr, n, cmp);
-}
-
-int filter_add_args(void *scmp, int nr, bool bare)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-		const struct argrule *r = &rules[i];
-		int err;
-
-		if (r->nr != nr || !(r->columns & column_bit(bare)))
-			continue;
-		err = rule_add(scmp, r);
-		if (err)
-			return err;
-	}
-	return 0;
+	*count = ARRAY_SIZE(rules);
+	return rules;
 }

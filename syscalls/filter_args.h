@@ -8,6 +8,26 @@
 
 #include "../sentry/base/base.h"
 
+#define FILTER_CMP_MAX 3
+
+enum { FILTER_JAIL = 1, FILTER_BARE = 2 };
+
+/* (args[arg] & mask) == value, over all 64 bits. */
+struct argcmp {
+	uint8_t arg;
+	uint64_t mask; /* 0: no comparison */
+	uint64_t value;
+};
+
+struct argrule {
+	int16_t nr;
+	uint8_t columns; /* FILTER_* bits */
+	struct argcmp cmp[FILTER_CMP_MAX]; /* all must hold */
+};
+
+/* The whole table, for the compiler of the filter. */
+const struct argrule *filter_args_rules(size_t *count);
+
 /*
  * As filter_args_allow, after the truncation that the kernel does to int
  * arguments. True for a notified call means: only garbage in a high half

@@ -68,12 +68,10 @@ int audit_open(const char *sink, const char *id, int head_fd,
 	a->head_fd = -1;
 	if (sink)
 		err = sink_open(sink, &a->fd);
-	if (!err && sink)
-		err = chain_init(&a->chain);
+	chain_init(&a->chain);
 	if (!err && head_fd >= 0)
 		err = sink_dup(head_fd, &a->head_fd);
 	if (err) {
-		chain_fini(&a->chain);
 		auto_close_fd(&a->fd);
 		free(a);
 		return err;
@@ -349,7 +347,6 @@ void audit_close(struct audit *a, int status)
 	if (err == -EPIPE || a->error == EPIPE)
 		sigtimedwait(&pipe_set, NULL, &(struct timespec){0});
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	chain_fini(&a->chain);
 	auto_close_fd(&a->fd);
 	auto_close_fd(&a->head_fd);
 	if (a->open)

@@ -63,7 +63,7 @@ static struct stream *verify_stream(struct verify *x, const char *id)
 		return NULL;
 	}
 	s = xcalloc(1, sizeof(*s));
-	BUG_ON(chain_init(&s->chain) < 0);
+	chain_init(&s->chain);
 	s->id = xstrdup(id);
 	s->next = x->streams;
 	x->streams = s;
@@ -223,7 +223,6 @@ static void verify_finish(struct verify *x)
 				      "record", s->id,
 				      (unsigned long long)s->block);
 		}
-		chain_fini(&s->chain);
 		free(s->id);
 		free(s);
 	}

@@ -1,0 +1,53 @@
+/*
+ * filtergen.c - a program of the build: compiles the seccomp filters from
+ * syscalls/table.def by libseccomp and prints them as C (filterdata.h).
+ *
+ * It is linked with all of cloche, since the table names its handlers, but
+ * runs none of it.
+ */
+#include <stdio.h>
+
+#include "filter.h"
+#include "filterdata.h"
+
+/* What it makes is not there yet. */
+struct sock_fprog filterdata_guest(bool bare)
+{
+	(void)bare;
+	return (struct sock_fprog){0};
+}
+
+struct sock_fprog filterdata_self(void)
+{
+	return (struct sock_fprog){0};
+}
+
+static void print_program(const char *name, const struct sock_fprog *p)
+{
+	printf("static const struct sock_filter %s[] = {\n", name);
+	for (unsigned i = 0; i < p->len; i++)
+		printf("\t{%#x, %u, %u, %#x},\n", p->filter[i].code,
+		       p->filter[i].jt, p->filter[i].jf, p->filter[i].k);
+	printf("};\n\n");
+}
+
+int main(void)
+{
+	struct sock_fprog jailed, bare, self;
+
+	if (filter_build(false, &jailed) || filter_build(true, &bare) ||
+	    filter_build_self(&self))
+		die("cannot compile the filters");
+	printf("/* Made by sentry/filtergen.c; not edited. */\n"
+	       "#include \"sentry/filterdata.h\"\n\n");
+	print_program("jailed", &jailed);
+	print_program("bare", &bare);
+	print_program("self", &self);
+	printf("#define PROGRAM(a) (struct sock_fprog){ARRAY_SIZE(a), "
+	       "(struct sock_filter *)(uintptr_t)(a)}\n\n"
+	       "struct sock_fprog filterdata_guest(bool is_bare)\n"
+	       "{\n\treturn is_bare ? PROGRAM(bare) : PROGRAM(jailed);\n}\n\n"
+	       "struct sock_fprog filterdata_self(void)\n"
+	       "{\n\treturn PROGRAM(self);\n}\n");
+	return 0;
+}
