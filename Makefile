@@ -131,7 +131,7 @@ $(B)/flags: FORCE
 # Before anything is compiled: install what is missing, or say what to do.
 MADE := $(OBJS) $(MAIN) $(FUZZ_OBJS) $(UNIT_BINS) $(GUEST_BINS) \
 	$(ESCAPE_BINS) $(HOST_BINS) $(BENCH_BINS) $(B)/loader/stub.elf
-ifneq ($(filter demo test bench asan,$(MAKECMDGOALS)),)
+ifneq ($(filter demo test bench bench-docs asan,$(MAKECMDGOALS)),)
 $(MADE): | deps-auto
 $(B)/flags: | deps-auto
 else

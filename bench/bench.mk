@@ -1,4 +1,5 @@
 # Included by the Makefile: make bench, with BENCH= for options of bench/run.
+# bench-docs puts the figures into docs/performance.md: on a quiet machine.
 
 BENCH ?=
 BENCH_BINS := $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c))
@@ -10,4 +11,8 @@ build/bench/%: bench/%.c bench/bench.h
 bench: $(BIN) $(BENCH_BINS)
 	bench/run $(BENCH)
 
-.PHONY: bench
+bench-docs: $(BIN) $(BENCH_BINS)
+	bench/run --markdown $(BENCH) >build/bench/figures
+	docs/splice docs/performance.md figures <build/bench/figures
+
+.PHONY: bench bench-docs
