@@ -17,6 +17,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -37,6 +38,7 @@
 #include "workers.h"
 
 enum { EXIT_TIMEOUT = 124, EXIT_CLOCHE = 125, NOFILE_WANTED = 65536 };
+enum { KILL_AGAIN_MS = 20, PIDS_DEFAULT = 4096 };
 
 struct run {
 	struct sentry s;
@@ -83,6 +85,21 @@ static void sentry_init(struct sentry *s, const struct config *cfg)
 		 (unsigned long long)(id & 0xffffffffffffULL));
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	s->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* A sandbox must not take the machine down when nobody said how much it may
+ * use: half of the memory for files, four fifths for processes. */
+static void default_limits(struct limits *l)
+{
+	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+		       (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (!l->pids)
+		l->pids = PIDS_DEFAULT;
+	if (!l->disk)
+		l->disk = ram / 2;
+	if (!l->memory)
+		l->memory = ram / 5 * 4;
 }
 
 static void jail_or_bare(struct run *r)
@@ -178,6 +195,10 @@ static void make_first_task(struct run *r)
 		    "sees it; --workdir DIR chooses another)",
 		    s->cfg->workdir, strerror(-ret));
 	s->init = r->jail.init;
+	s->init_pidfd = (int)syscall(SYS_pidfd_open, s->init, 0);
+	if (s->init_pidfd < 0)
+		die("cannot hold the sandbox's first process: %s",
+		    strerror(errno));
 	t = task_new_first(s, s->init,
 			   fsctx_new(vfs_root(s->vfs), ref.dentry, mask),
 			   cred);
@@ -296,7 +317,11 @@ static void kill_guests(struct run *r)
 {
 	struct sentry *s = &r->s;
 
-	kill(s->init, SIGKILL);
+	/* Numbers may be somebody else's once the tracer has reaped. */
+	if (syscall(SYS_pidfd_send_signal, s->init_pidfd, SIGKILL, NULL, 0) < 0)
+		log_debug("init has gone: %s", strerror(errno));
+	if (!s->bare)
+		return;
 	sentry_lock(s);
 	list_for_each (p, &s->tgroups) {
 		struct tgroup *tg = list_entry(p, struct tgroup, list);
@@ -428,7 +453,9 @@ static int finish(struct run *r)
 	struct sentry *s = &r->s;
 	int status = r->timed_out ? EXIT_TIMEOUT : s->exit_status;
 
-	trace_join(s);
+	/* In bare mode a guest may fork while the others are being killed. */
+	while (!trace_join(s, KILL_AGAIN_MS))
+		kill_guests(r);
 	pthread_join(r->notify, NULL);
 	if (r->slave >= 0)
 		close(r->slave);
@@ -448,6 +475,7 @@ int sentry_run(struct config *cfg)
 	struct sentry *s = &r->s;
 	int ret;
 
+	default_limits(&cfg->limits);
 	sentry_init(s, cfg);
 	if (notify_check_sizes())
 		die("this kernel has no seccomp user notification; Linux 5.19 "

@@ -342,9 +342,23 @@ int trace_start(struct sentry *s, pid_t init)
 	return tr->start_error;
 }
 
-void trace_join(struct sentry *s)
+static struct timespec deadline_in(long ns)
 {
-	pthread_join(((struct trace *)s->trace)->thread, NULL);
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	ts.tv_nsec += ns;
+	ts.tv_sec += ts.tv_nsec / 1000000000;
+	ts.tv_nsec %= 1000000000;
+	return ts;
+}
+
+bool trace_join(struct sentry *s, unsigned ms)
+{
+	struct trace *tr = s->trace;
+	struct timespec ts = deadline_in((long)ms * 1000000);
+
+	return pthread_timedjoin_np(tr->thread, NULL, &ts) == 0;
 }
 
 static void trace_ask(struct sentry *s, pid_t tid, bool ctty)
@@ -361,12 +375,7 @@ static void trace_ask(struct sentry *s, pid_t tid, bool ctty)
 		/* Repeated: the tracer may be just about to wait. */
 		if (pthread_kill(tr->thread, TRACE_WAKE_SIGNAL))
 			break;
-		clock_gettime(CLOCK_REALTIME, &ts);
-		ts.tv_nsec += RETRY_NS;
-		if (ts.tv_nsec >= 1000000000) {
-			ts.tv_nsec -= 1000000000;
-			ts.tv_sec++;
-		}
+		ts = deadline_in(RETRY_NS);
 	} while (sem_timedwait(&q.done, &ts) < 0);
 	sem_destroy(&q.done);
 }

@@ -20,8 +20,9 @@ struct sentry;
 
 /* Starts the thread and seizes init; returns when it is seized. */
 int MUST_CHECK trace_start(struct sentry *s, pid_t init);
-/* Waits until every guest has gone. */
-void trace_join(struct sentry *s);
+/* Waits until every guest has gone, but not longer than ms: true if so. Not
+ * to be called again after that. */
+bool MUST_CHECK trace_join(struct sentry *s, unsigned ms);
 /* PTRACE_INTERRUPT of one thread, done by the tracer before this returns. */
 void trace_interrupt(struct sentry *s, pid_t tid);
 /* As trace_interrupt; at the stop the thread runs ioctl(fd, TIOCSCTTY, 0)
