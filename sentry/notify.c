@@ -125,8 +125,10 @@ static void notify_take(struct call *c, const struct seccomp_notif *req)
 	memcpy(c->args, req->data.args, sizeof(c->args));
 	sentry_lock(c->s);
 	c->task = task_find(c->s, c->tid);
-	if (c->task)
+	if (c->task) {
 		c->task->refs++;
+		c->task->released = false;
+	}
 	sentry_unlock(c->s);
 }
 

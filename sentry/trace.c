@@ -165,8 +165,9 @@ static bool call_was_notified(const struct user_regs_struct *r, bool bare)
 
 enum { RESTARTSYS = -512, RESTARTNOINTR = -513, RESTARTNOHAND = -514 };
 
-/* Law 7: what the cancelled call gives must be what it natively gives. */
-static void mend_interrupted(struct sentry *s, pid_t tid)
+/* Law 7: what the cancelled call gives must be what it natively gives. A call
+ * given back may stop twice: for the interrupt, then (sig) for the signal. */
+static void mend_interrupted(struct sentry *s, pid_t tid, int sig)
 {
 	struct user_regs_struct r;
 	const struct sysrow *row;
@@ -185,7 +186,7 @@ static void mend_interrupted(struct sentry *s, pid_t tid)
 	sentry_lock(s);
 	t = task_find(s, tid);
 	leave = !t || t->continued || t->released;
-	if (t)
+	if (t && sig)
 		t->released = false;
 	sentry_unlock(s);
 	if (leave)
@@ -227,7 +228,7 @@ static void on_event_stop(struct sentry *s, struct trace *tr, pid_t tid,
 		if (ctty_inject(s, tid))
 			return;
 	}
-	mend_interrupted(s, tid);
+	mend_interrupted(s, tid, 0);
 	trace_cont(tid, 0);
 }
 
@@ -270,7 +271,7 @@ static void on_stop(struct sentry *s, struct trace *tr, pid_t tid, int status)
 			exec_exit_stop(s, tid);
 		return;
 	}
-	mend_interrupted(s, tid);
+	mend_interrupted(s, tid, sig);
 	trace_cont(tid, sig);
 }
 
