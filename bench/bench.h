@@ -49,8 +49,7 @@ static inline void bench_measure(const char *name, bench_fn run, uint64_t ms)
 	size_t count = 0;
 
 	/* also warms up: caches, descriptors, the sentry's tables */
-	while (bench_batch(run, n) * (double)n < BENCH_BATCH_NS &&
-	       n < 1u << 20)
+	while (bench_batch(run, n) * (double)n < BENCH_BATCH_NS && n < 1u << 20)
 		n *= 2;
 	end = bench_now() + ms * 1000000;
 	while (count < BENCH_BATCHES && (count < 5 || bench_now() < end))

@@ -30,13 +30,13 @@ enum { BLOCK = 4096, EXTENT = 1 << 20 };
 static int lower = -1, upper = -1, memory = -1;
 static char block[BLOCK];
 
-#define CHECK(cond)                                                        \
-	do {                                                               \
-		if (!(cond)) {                                             \
-			fprintf(stderr, "micro: %s: %s\n", #cond,          \
-				strerror(errno));                          \
-			exit(1);                                           \
-		}                                                          \
+#define CHECK(cond)                                               \
+	do {                                                      \
+		if (!(cond)) {                                    \
+			fprintf(stderr, "micro: %s: %s\n", #cond, \
+				strerror(errno));                 \
+			exit(1);                                  \
+		}                                                 \
 	} while (0)
 
 static void make_files(void)
