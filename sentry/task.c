@@ -131,7 +131,7 @@ void fsctx_put(struct fsctx *fs)
 	free(fs);
 }
 
-static void cred_put(struct taskcred *c)
+void task_cred_put(struct taskcred *c)
 {
 	if (c && !--c->refs)
 		free(c);
@@ -149,6 +149,13 @@ struct taskcred *task_cred_own(struct task *t)
 	t->cred->refs--;
 	t->cred = c;
 	return c;
+}
+
+void task_cred_set(struct task *t, struct taskcred *cred)
+{
+	cred->refs++;
+	task_cred_put(t->cred);
+	t->cred = cred;
 }
 
 void task_vcred(const struct task *t, bool use_real, struct vcred *out)
@@ -267,7 +274,7 @@ void task_put(struct task *t)
 	if (!t || --t->refs)
 		return;
 	fsctx_put(t->fs);
-	cred_put(t->cred);
+	task_cred_put(t->cred);
 	free(t->trace);
 	free(t);
 }

@@ -100,6 +100,9 @@ pid_t task_pid_to_virtual(struct sentry *s, pid_t host_pid);
 
 /* Copy on write: returns t's own, writable credentials. */
 struct taskcred *task_cred_own(struct task *t);
+/* Takes a reference to cred in place of t's own; drops a reference. */
+void task_cred_set(struct task *t, struct taskcred *cred);
+void task_cred_put(struct taskcred *cred);
 /* Fills a vcred that borrows from t->cred. use_real: as access(2) does. */
 void task_vcred(const struct task *t, bool use_real, struct vcred *out);
 

@@ -9,6 +9,7 @@
  */
 #include "trace.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -40,6 +41,12 @@ struct trace_request {
 	sem_t done;
 };
 
+/* What a process killed in the middle of a fork leaves to its child. */
+struct ghost {
+	struct fsctx *fs;
+	struct taskcred *cred;
+};
+
 struct trace {
 	pthread_t thread;
 	pid_t tid;
@@ -50,6 +57,7 @@ struct trace {
 	struct list requests;
 	pid_t orphans[ORPHANS_MAX]; /* stopped, parent's event not yet seen */
 	size_t norphans;
+	struct ghost ghost; /* of the process that was killed last */
 };
 
 static void wake_handler(int sig)
@@ -121,6 +129,84 @@ static void on_fork(struct sentry *s, struct trace *tr, pid_t tid, int event)
 	trace_cont(tid, 0);
 }
 
+static pid_t status_number(const char *text, const char *key)
+{
+	const char *p = strstr(text, key);
+
+	return p ? (pid_t)strtol(p + strlen(key), NULL, 10) : 0;
+}
+
+static bool read_parents(pid_t tid, pid_t *tgid, pid_t *ppid)
+{
+	char path[64], buf[1024];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	*tgid = status_number(buf, "\nTgid:");
+	*ppid = status_number(buf, "\nPPid:");
+	return true;
+}
+
+/* Under the state lock: a row for a thread whose parent was killed before its
+ * event could be seen. True if tid is known now. */
+static bool adopt(struct sentry *s, struct trace *tr, pid_t tid)
+{
+	struct task *init = task_find(s, s->init), *t;
+	struct tgroup *tg;
+	pid_t tgid, ppid;
+
+	if (!init || !read_parents(tid, &tgid, &ppid))
+		return false;
+	tg = tgroup_find(s, tgid);
+	if (tg && tgid != tid) {
+		t = list_entry(tg->tasks.next, struct task, list);
+		task_new(s, t, tid, CLONE_THREAD | CLONE_FS);
+		return true;
+	}
+	if (ppid != s->init && tgroup_find(s, ppid))
+		return false; /* alive: its event is still to come */
+	t = task_new(s, init, tid, 0);
+	if (tr->ghost.fs) {
+		fsctx_put(t->fs);
+		t->fs = fsctx_new(tr->ghost.fs->root, tr->ghost.fs->cwd,
+				  tr->ghost.fs->umask);
+		task_cred_set(t, tr->ghost.cred);
+	}
+	return true;
+}
+
+static void adopt_orphans(struct sentry *s, struct trace *tr)
+{
+	for (size_t i = tr->norphans; i-- > 0;) {
+		pid_t tid = tr->orphans[i];
+		bool known;
+
+		sentry_lock(s);
+		known = adopt(s, tr, tid);
+		if (known)
+			ttrace_of(task_find(s, tid))->started = true;
+		sentry_unlock(s);
+		if (known && orphan_take(tr, tid))
+			trace_cont(tid, 0);
+	}
+}
+
+/* Under the state lock. */
+static void remember_ghost(struct trace *tr, struct task *t)
+{
+	fsctx_put(tr->ghost.fs);
+	task_cred_put(tr->ghost.cred);
+	tr->ghost.fs = t->fs;
+	tr->ghost.fs->refs++;
+	tr->ghost.cred = t->cred;
+	tr->ghost.cred->refs++;
+}
+
 /* First stop of a new thread: true if it was one. */
 static bool on_first_stop(struct sentry *s, struct trace *tr, pid_t tid)
 {
@@ -140,6 +226,7 @@ static bool on_first_stop(struct sentry *s, struct trace *tr, pid_t tid)
 			kill(tid, SIGKILL);
 		else
 			tr->orphans[tr->norphans++] = tid;
+		adopt_orphans(s, tr);
 		return true;
 	}
 	if (first)
@@ -240,10 +327,14 @@ static void on_gone(struct sentry *s, struct trace *tr, pid_t tid, int status)
 	sentry_lock(s);
 	t = task_find(s, tid);
 	if (t) {
+		if (WIFSIGNALED(status) && tid != s->init)
+			remember_ghost(tr, t);
 		exec_audit_exit(s, t, status);
 		task_exit(s, t);
 	}
 	sentry_unlock(s);
+	if (tr->norphans)
+		adopt_orphans(s, tr);
 }
 
 static void on_stop(struct sentry *s, struct trace *tr, pid_t tid, int status)
