@@ -86,7 +86,7 @@ void notify_reply(struct call *c, int64_t r)
 	if (r == CALL_DEFERRED)
 		return;
 	if (c->task)
-		c->task->continued = r == CALL_CONTINUE;
+		c->task->continued_nr = r == CALL_CONTINUE ? c->nr : -1;
 	if (r != CALL_DONE)
 		notify_send(c, r);
 	call_free(c);

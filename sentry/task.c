@@ -236,6 +236,7 @@ static struct task *task_add(struct sentry *s, struct tgroup *tg, pid_t tid,
 	t->tg = tg;
 	t->tid = tid;
 	t->fs = fs;
+	t->continued_nr = -1;
 	t->cred = cred;
 	list_add_tail(&tg->tasks, &t->list);
 	tg->ntasks++;

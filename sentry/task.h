@@ -67,7 +67,7 @@ struct task {
 	pid_t vtid; /* 0: not yet asked; use task_vtid() */
 	struct fsctx *fs;
 	struct taskcred *cred;
-	bool continued; /* the last notification was continued natively */
+	int continued_nr; /* call that was last let run natively; -1: answered */
 	bool released;	/* a blocked call was just given back with -512 */
 	void *trace;	/* tracer's own state (trace.c) */
 };

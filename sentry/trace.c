@@ -272,7 +272,7 @@ static void mend_interrupted(struct sentry *s, pid_t tid, int sig)
 		return;
 	sentry_lock(s);
 	t = task_find(s, tid);
-	leave = !t || t->continued || t->released;
+	leave = !t || t->continued_nr == (int)r.orig_rax || t->released;
 	if (t && sig)
 		t->released = false;
 	sentry_unlock(s);
