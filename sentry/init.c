@@ -119,15 +119,17 @@ static int open_root_of(int mnt)
 
 static int init_make_store(struct init *in)
 {
-	char size[32];
+	char size[32], inodes[32];
 	const char *const opts[][2] = {
-		{"mode", "0700"}, {"inode64", NULL}, {"nr_inodes", "0"},
+		{"mode", "0700"}, {"inode64", NULL}, {"nr_inodes", inodes},
 		{in->cfg->limits.disk ? "size" : NULL, size}, {NULL, NULL},
 	};
 	int mnt;
 
 	snprintf(size, sizeof(size), "%llu",
 		 (unsigned long long)in->cfg->limits.disk);
+	snprintf(inodes, sizeof(inodes), "%llu",
+		 (unsigned long long)jail_store_inodes(in->cfg));
 	mnt = fs_make("tmpfs", opts);
 	MUST(in->sock, "a tmpfs for the store", mnt);
 	return open_root_of(mnt);

@@ -121,7 +121,7 @@ static int jail_map_ids(struct jail *j)
  * are only numbers in the sentry. */
 static int store_make_as_root(const struct config *cfg)
 {
-	char size[32];
+	char size[32], inodes[32];
 	int mnt = -1, root;
 	AUTO_CLOSE int fs = (int)syscall(SYS_fsopen, "tmpfs", 1);
 
@@ -129,11 +129,13 @@ static int store_make_as_root(const struct config *cfg)
 		return -errno;
 	snprintf(size, sizeof(size), "%llu",
 		 (unsigned long long)cfg->limits.disk);
+	snprintf(inodes, sizeof(inodes), "%llu",
+		 (unsigned long long)jail_store_inodes(cfg));
 	if (syscall(SYS_fsconfig, fs, 1, "mode", "0700", 0) < 0 ||
 	    syscall(SYS_fsconfig, fs, 0, "inode64", NULL, 0) < 0 ||
 	    (cfg->limits.disk &&
 	     syscall(SYS_fsconfig, fs, 1, "size", size, 0) < 0) ||
-	    syscall(SYS_fsconfig, fs, 1, "nr_inodes", "0", 0) < 0 ||
+	    syscall(SYS_fsconfig, fs, 1, "nr_inodes", inodes, 0) < 0 ||
 	    syscall(SYS_fsconfig, fs, 6, NULL, NULL, 0) < 0)
 		return -errno;
 	mnt = (int)syscall(SYS_fsmount, fs, 1, 0);

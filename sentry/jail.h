@@ -86,6 +86,15 @@ int MUST_CHECK jail_recv(int sock, struct jail_msg *m, int *fds,
 NORETURN void init_main(const struct config *cfg, int sock, bool bare,
 			const char *bare_dir);
 
+/* How many files the store may hold: each costs kernel memory that its size
+ * limit does not count. */
+static inline uint64_t jail_store_inodes(const struct config *cfg)
+{
+	uint64_t n = cfg->limits.disk / 8192;
+
+	return n < 16384 ? 16384 : n;
+}
+
 /* Landlock domain that allows executing the stub alone: 1 if it stands, 0 if
  * the kernel has none, -errno. */
 int landlock_restrict(const char *stub_path);
