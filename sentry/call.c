@@ -9,6 +9,7 @@
 
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -159,6 +160,25 @@ int call_fd(struct call *c, gfd_t gfd)
 	return fd;
 }
 
+/* On a worker the tick's signal must not interrupt the injection: the call
+ * would count as answered, with 0, though nothing was injected. */
+static int addfd_uninterrupted(struct call *c, struct seccomp_notif_addfd *add)
+{
+	sigset_t urg, old;
+	int ret;
+
+	sigemptyset(&urg);
+	sigaddset(&urg, SIGURG);
+	if (c->block_fn)
+		pthread_sigmask(SIG_BLOCK, &urg, &old);
+	ret = ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_ADDFD, add);
+	if (ret < 0)
+		ret = -errno;
+	if (c->block_fn)
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
+
 static int call_addfd(struct call *c, int fd, bool cloexec, int at,
 		      unsigned flags)
 {
@@ -169,10 +189,8 @@ static int call_addfd(struct call *c, int fd, bool cloexec, int at,
 		.newfd = at >= 0 ? (uint32_t)at : 0,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
-	int ret = ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	int ret = addfd_uninterrupted(c, &add);
 
-	if (ret < 0)
-		ret = -errno;
 	close(fd);
 	return ret;
 }

@@ -132,6 +132,18 @@ static void notify_take(struct call *c, const struct seccomp_notif *req)
 	sentry_unlock(c->s);
 }
 
+static int64_t notify_run(struct call *c)
+{
+	const struct sysrow *row = sysrow_find(c->nr);
+
+	/* Every guest thread is known before its first instruction. */
+	if (!c->task)
+		return -ESRCH;
+	if (row && (row->flags & ROW_BLOCKS))
+		workers_settle(c->s);
+	return dispatch_call(c);
+}
+
 void *notify_main(void *arg)
 {
 	struct sentry *s = arg;
@@ -141,8 +153,7 @@ void *notify_main(void *arg)
 		struct call *c = call_new(s);
 
 		notify_take(c, &req);
-		/* Every guest thread is known before its first instruction. */
-		notify_reply(c, c->task ? dispatch_call(c) : -ESRCH);
+		notify_reply(c, notify_run(c));
 	}
 	return NULL;
 }

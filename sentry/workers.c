@@ -11,11 +11,14 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <fcntl.h>
+#include <time.h>
 
 #include "notify.h"
 #include "sentry.h"
 #include "trace.h"
 #include "../syscalls/dispatch.h"
+
+enum { SETTLE_TRIES = 50 }; /* of 100 us */
 
 struct worker {
 	struct list link; /* workers.busy */
@@ -231,16 +234,21 @@ static bool signal_deliverable(pid_t tid)
 	return pending != 0;
 }
 
-void workers_tick(struct sentry *s)
+/* Cancels what nobody waits for any more, and with `pending` what a signal
+ * ends. True if a void call is still under way. */
+static bool workers_cancel(struct sentry *s, bool pending)
 {
 	struct workers *w = s->workers;
+	bool any = false;
 
 	pthread_mutex_lock(&w->lock);
 	list_for_each (p, &w->busy) {
 		struct worker *k = list_entry(p, struct worker, link);
+		bool gone = !notify_alive(s, k->call->id);
 
-		if (!k->call->cancel && (!notify_alive(s, k->call->id) ||
-					 signal_deliverable(k->call->tid)))
+		any |= gone;
+		if (!k->call->cancel &&
+		    (gone || (pending && signal_deliverable(k->call->tid))))
 			k->call->cancel = 1;
 		/* Repeated until it is done: the signal may come just before
 		 * the host call. */
@@ -248,4 +256,18 @@ void workers_tick(struct sentry *s)
 			pthread_kill(k->thread, SIGURG);
 	}
 	pthread_mutex_unlock(&w->lock);
+	return any;
+}
+
+void workers_tick(struct sentry *s)
+{
+	workers_cancel(s, true);
+}
+
+void workers_settle(struct sentry *s)
+{
+	const struct timespec pause = {.tv_nsec = 100000};
+
+	for (int i = 0; i < SETTLE_TRIES && workers_cancel(s, false); i++)
+		nanosleep(&pause, NULL);
 }

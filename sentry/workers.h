@@ -18,6 +18,10 @@ void workers_init(struct sentry *s);
 /* True while any call blocks: the loop then ticks. */
 bool workers_busy(struct sentry *s);
 void workers_tick(struct sentry *s);
+/* Ends the calls of threads that have died, and waits (5 ms at most) until
+ * they hold nothing: a dead opener of a FIFO must not look like a reader to
+ * who saw it die. Without the state lock. */
+void workers_settle(struct sentry *s);
 /* Written to (eventfd) when a call starts to block, to wake the loop. */
 int workers_wake_fd(struct sentry *s);
 
