@@ -109,7 +109,7 @@ $(B)/gen/filterdata.c: $(B)/filtergen
 
 $(FILTERDATA): $(B)/gen/filterdata.c
 	$(call SAY,CC)
-	$(Q)$(CC) $(CFLAGS) -I. -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS) -I. -MMD -MP -c -o $@ $<
 
 # The latest variant asked for, as one name. A new file each time: a running
 # one is never written to.
@@ -117,19 +117,19 @@ build/cloche build/cloche-asan: $(B)/cloche FORCE
 	@mkdir -p $(@D)
 	@cmp -s $< $@ || { rm -f $@; cp -p $< $@; echo "$@ is $<"; }
 
-# Written only when what objects are made with has changed.
 $(B)/loader/stub.elf: $(B)/flags
 
+# Written only when what objects are made with has changed.
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(CC) $(CFLAGS) $(LDFLAGS) $(STUB_CFLAGS) \
 		$(STUB_LDFLAGS)' >$@.new
 	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
 
--include $(OBJS:.o=.d) $(MAIN:.o=.d)
+-include $(OBJS:.o=.d) $(MAIN:.o=.d) $(B)/sentry/filtergen.d
 
 # Before anything is compiled: install what is missing, or say what to do.
-MADE := $(OBJS) $(MAIN) $(FUZZ_OBJS) $(UNIT_BINS) $(GUEST_BINS) \
+MADE := $(OBJS) $(MAIN) $(B)/sentry/filtergen.o $(FUZZ_OBJS) $(UNIT_BINS) $(GUEST_BINS) \
 	$(ESCAPE_BINS) $(HOST_BINS) $(BENCH_BINS) $(B)/loader/stub.elf
 ifneq ($(filter demo test bench bench-docs asan,$(MAKECMDGOALS)),)
 $(MADE): | deps-auto
