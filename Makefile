@@ -79,6 +79,8 @@ all: $(BIN)
 include loader/stub.mk
 include tests/tests.mk
 FUZZ_FLAGS += $(CLANG_WARN)
+$(FUZZ_BINS): $(FILTERDATA)
+$(FUZZ_BINS): private LDLIBS = $(FILTERDATA) $(PKG_LIBS) -lpthread
 include bench/bench.mk
 
 # V=1 shows the commands.
