@@ -464,6 +464,9 @@ NORETURN void init_main(const struct config *cfg, int sock, bool bare,
 		in.sock = sock = 3;
 	}
 	close_range(4, ~0U, 0);
+	/* A session whose leader has a number inside. */
+	if (setsid() < 0)
+		_exit(1);
 	init_scrub();
 	init_build(&in, bare_dir);
 	sigfillset(&all);
