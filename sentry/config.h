@@ -10,6 +10,7 @@
 
 struct vfs;
 struct audit;
+struct run_service;
 
 enum file_access { FILE_RO, FILE_RW, FILE_HIDE, FILE_TMPFS };
 
@@ -38,6 +39,8 @@ struct config {
 	char *root;    /* --root DIR or NULL */
 	const char *profile; /* "agent" (default), "home", "strict", "observe" */
 	char *name;	     /* --name or NULL */
+	bool keep;	     /* --keep: stays when its command has ended */
+	struct run_service *service; /* borrowed; NULL: none */
 	struct file_rule *files;
 	size_t nfiles;
 	struct limits limits;

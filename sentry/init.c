@@ -1,6 +1,6 @@
 /*
  * init.c - the guests' pid 1: the child that builds the walls around itself,
- * loads the filter, starts the first command and reaps.
+ * loads the filter, starts commands when the sentry says so, and reaps.
  *
  * It is a fork of the sentry that never executes another program, so no code
  * of the host runs inside. It is not trusted once the filter stands: it can
@@ -32,6 +32,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "command.h"
 #include "jail.h"
 #include "../loader/stubimage.h"
 
@@ -43,12 +44,19 @@
 enum { FSCONF_FLAG = 0, FSCONF_STRING = 1, FSCONF_CREATE = 6 };
 enum { MOVE_FROM_EMPTY = 4, FS_CLOEXEC = 1 };
 
+/* A command that runs. */
+struct running {
+	uint32_t id;
+	pid_t pid; /* 0: a free row */
+	bool last; /* the sandbox ends with it */
+};
+
 struct init {
 	const struct config *cfg;
 	int sock, sigfd;
 	bool bare;
-	pid_t main;
-	sigset_t mask; /* what the first command starts with */
+	struct running running[JAIL_COMMANDS];
+	sigset_t mask; /* what commands start with */
 };
 
 /* Reports what failed and ends the child; the sentry falls back or dies. */
@@ -320,42 +328,38 @@ static const char *env_path(char *const *envp)
 	return "/usr/local/bin:/usr/bin:/bin";
 }
 
-static void try_exec(const char *path, const struct config *cfg)
+static void try_exec(const char *path, const struct command *c)
 {
-	execve(path, cfg->argv, cfg->envp);
+	execve(path, c->argv, c->envp);
 	if (errno == ENOEXEC) { /* as execvp(3): a script without "#!" */
-		size_t n = 0;
-		char **argv;
+		char **argv = xcalloc(c->argc + 2, sizeof(*argv));
 
-		while (cfg->argv[n])
-			n++;
-		argv = xcalloc(n + 2, sizeof(*argv));
 		argv[0] = (char *)"sh";
 		argv[1] = (char *)(uintptr_t)path;
-		for (size_t i = 1; i < n; i++)
-			argv[i + 1] = cfg->argv[i];
-		execve("/bin/sh", argv, cfg->envp);
+		for (size_t i = 1; i < c->argc; i++)
+			argv[i + 1] = c->argv[i];
+		execve("/bin/sh", argv, c->envp);
 		errno = ENOEXEC;
 	}
 }
 
 /* execvp(3)'s search, in the guest's view: each try is an exec request. */
-NORETURN static void command_exec(const struct config *cfg)
+NORETURN static void command_exec(const struct command *c)
 {
-	const char *name = cfg->argv[0], *p = env_path(cfg->envp);
+	const char *name = c->argv[0], *p = env_path(c->envp);
 	int err = ENOENT;
 	char path[PATH_LEN_MAX];
 
 	if (strchr(name, '/')) {
-		try_exec(name, cfg);
+		try_exec(name, c);
 		err = errno;
 	} else {
-		while (*p || p == env_path(cfg->envp)) {
+		while (*p || p == env_path(c->envp)) {
 			size_t n = strcspn(p, ":");
 
 			snprintf(path, sizeof(path), "%.*s%s%s", (int)n, p,
 				 n ? "/" : "", name);
-			try_exec(path, cfg);
+			try_exec(path, c);
 			if (errno != ENOENT && errno != ENOTDIR)
 				err = errno;
 			p += n;
@@ -395,33 +399,86 @@ static void place_fds(const struct jail_msg *m, const int *fds)
 	close_range(3, ~0U, 0);
 }
 
+/* A command's own process: what it was asked to run is in the block. */
+NORETURN static void command_main(struct init *in, const struct jail_msg *m,
+				  const int *fds)
+{
+	struct command c;
+	int err = command_read(fds[0], &c);
+
+	sigprocmask(SIG_SETMASK, &in->mask, NULL);
+	place_fds(m, fds + 1);
+	if (err) {
+		dprintf(2, "cloche: cannot start a command: %s\n",
+			strerror(-err));
+		_exit(125);
+	}
+	if (*c.cwd && chdir(c.cwd) < 0) {
+		dprintf(2, "cloche: cannot use '%s' as the work directory: "
+			"%s (as the sandbox sees it)\n", c.cwd,
+			strerror(errno));
+		_exit(125);
+	}
+	command_exec(&c);
+}
+
+static struct running *running_find(struct init *in, uint32_t id)
+{
+	for (unsigned i = 0; i < JAIL_COMMANDS; i++)
+		if (in->running[i].pid && in->running[i].id == id)
+			return &in->running[i];
+	return NULL;
+}
+
+static void tell_exited(struct init *in, uint32_t id, int status)
+{
+	struct jail_msg m = {.kind = JAIL_EXITED, .id = id, .value = status};
+
+	init_tell(in, &m);
+}
+
 static void init_run(struct init *in, const struct jail_msg *m, const int *fds)
 {
-	in->main = fork();
-	if (in->main == 0) {
-		sigprocmask(SIG_SETMASK, &in->mask, NULL);
-		place_fds(m, fds);
-		command_exec(in->cfg);
-	}
-	for (unsigned i = 0; i < JAIL_FDS; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	struct running *r = in->running;
+	pid_t pid;
+
+	while (r < in->running + JAIL_COMMANDS && r->pid)
+		r++;
+	pid = r < in->running + JAIL_COMMANDS ? fork() : -1;
+	if (pid == 0)
+		command_main(in, m, fds);
+	if (pid > 0)
+		*r = (struct running){m->id, pid, m->value != 0};
+	else
+		tell_exited(in, m->id, 125 << 8);
 }
 
 static void init_reap(struct init *in)
 {
-	struct jail_msg m = {.kind = JAIL_EXITED};
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid != in->main)
+		struct running *r = in->running;
+
+		while (r < in->running + JAIL_COMMANDS && r->pid != pid)
+			r++;
+		if (r == in->running + JAIL_COMMANDS)
 			continue;
-		m.value = status;
-		init_tell(in, &m);
-		if (!in->bare)
+		r->pid = 0;
+		tell_exited(in, r->id, status);
+		if (r->last && !in->bare)
 			_exit(0); /* everything in here ends with pid 1 */
 	}
+}
+
+/* Until the child has made its own group the signal is for it alone. */
+static void init_signal(struct init *in, const struct jail_msg *m)
+{
+	struct running *r = running_find(in, m->id);
+
+	if (r && kill(-r->pid, m->value) < 0)
+		kill(r->pid, m->value);
 }
 
 static void init_message(struct init *in)
@@ -431,21 +488,31 @@ static void init_message(struct init *in)
 
 	if (jail_recv(in->sock, &m, fds, JAIL_FDS))
 		_exit(0); /* the sentry has gone */
-	if (m.kind == JAIL_RUN && !in->main)
+	if (m.kind == JAIL_RUN)
 		init_run(in, &m, fds);
-	else if (m.kind == JAIL_SIGNAL && in->main > 0)
-		kill(-in->main, m.value);
+	else if (m.kind == JAIL_SIGNAL)
+		init_signal(in, &m);
+	for (unsigned i = 0; i < JAIL_FDS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static void scrub_strings(char *const *v)
+{
+	for (; v && *v; v++)
+		explicit_bzero(*v, strlen(*v));
 }
 
 /* The caller's environment may hold secrets, and a fork has a copy of it where
- * /proc/1/environ points. The command's own is in cfg->envp. */
-static void init_scrub(void)
+ * /proc/1/environ points. Commands come with their own. */
+static void init_scrub(const struct config *cfg)
 {
 	extern char **environ;
 
-	for (char **e = environ; e && *e; e++)
-		explicit_bzero(*e, strlen(*e));
+	scrub_strings(environ);
 	clearenv();
+	scrub_strings(cfg->envp);
+	scrub_strings(cfg->argv);
 	prctl(PR_SET_NAME, "init", 0, 0, 0);
 }
 
@@ -467,7 +534,7 @@ NORETURN void init_main(const struct config *cfg, int sock, bool bare,
 	/* A session whose leader has a number inside. */
 	if (setsid() < 0)
 		_exit(1);
-	init_scrub();
+	init_scrub(cfg);
 	init_build(&in, bare_dir);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &in.mask);

@@ -375,28 +375,28 @@ int jail_filter(struct jail *j, const struct sock_fprog *prog)
 	return jail_send(j->sock, &m, NULL, 0);
 }
 
-int jail_start(struct jail *j, int tty_slave, const int fds[3])
+int jail_start(struct jail *j, const struct jail_command *c)
 {
-	struct jail_msg m = {.kind = JAIL_RUN};
-	int send[JAIL_FDS];
-	unsigned n = 0;
+	struct jail_msg m = {.kind = JAIL_RUN, .id = c->id, .value = c->last};
+	int send[JAIL_FDS] = {c->block};
+	unsigned n = 1;
 
 	for (int i = 0; i < 3; i++) {
-		if (fds[i] < 0)
+		if (c->fds[i] < 0)
 			continue;
 		m.fdmask |= 1u << i;
-		send[n++] = fds[i];
+		send[n++] = c->fds[i];
 	}
-	if (tty_slave >= 0) {
+	if (c->tty >= 0) {
 		m.fdmask |= 1u << 3;
-		send[n++] = tty_slave;
+		send[n++] = c->tty;
 	}
 	return jail_send(j->sock, &m, send, n);
 }
 
-void jail_signal(struct jail *j, int sig)
+void jail_signal(struct jail *j, uint32_t id, int sig)
 {
-	struct jail_msg m = {.kind = JAIL_SIGNAL, .value = sig};
+	struct jail_msg m = {.kind = JAIL_SIGNAL, .id = id, .value = sig};
 
 	if (jail_send(j->sock, &m, NULL, 0))
 		log_debug("passing signal %d on failed", sig);

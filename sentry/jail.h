@@ -43,11 +43,17 @@ struct jail {
 int MUST_CHECK jail_build(struct jail *j, const struct config *cfg, bool bare);
 /* Has the child load the filter; sets j->listener. After it is traced. */
 int MUST_CHECK jail_filter(struct jail *j, const struct sock_fprog *prog);
-/* Has init start the command; tty_slave (or -1) becomes its terminal; fds are
- * its descriptors 0-2 (-1: closed). */
-int MUST_CHECK jail_start(struct jail *j, int tty_slave, const int fds[3]);
-/* Passes a signal on to the first command's process group. */
-void jail_signal(struct jail *j, int sig);
+/* A command for init to start; all is borrowed. */
+struct jail_command {
+	uint32_t id;	 /* given back when it has ended */
+	bool last;	 /* the sandbox ends with it */
+	int block;	 /* what to run: command.h */
+	int tty;	 /* becomes its controlling terminal; -1: none */
+	const int *fds;	 /* its descriptors 0-2; -1: closed */
+};
+int MUST_CHECK jail_start(struct jail *j, const struct jail_command *c);
+/* Passes a signal on to a command's process group. */
+void jail_signal(struct jail *j, uint32_t id, int sig);
 /* Removes what lies on the host (bare mode's directory). */
 void jail_fini(struct jail *j);
 
@@ -56,25 +62,28 @@ enum jail_msg_kind {
 	JAIL_READY = 1, /* built; descriptors attached */
 	JAIL_FAILED,	/* value: errno, text: on what */
 	JAIL_LISTENER,	/* one descriptor attached */
-	JAIL_EXITED,	/* value: wait status of the first command */
+	JAIL_EXITED,	/* value: wait status of command `id` */
 	JAIL_MAPPED,	/* to init: uid and gid maps are written */
 	JAIL_FILTER,	/* to init: load the filter that follows */
-	JAIL_RUN,	/* to init: start the command, descriptors attached */
-	JAIL_SIGNAL,	/* to init: value is a signal for the command */
+	JAIL_RUN,	/* to init: start a command, descriptors attached;
+			 * value: the sandbox ends with it */
+	JAIL_SIGNAL,	/* to init: value is a signal for command `id` */
 };
 
 struct jail_msg {
 	uint32_t kind;
 	int32_t value;
-	uint32_t nfds;
+	uint32_t id; /* of a command */
 	uint32_t fdmask; /* JAIL_RUN: bit n: descriptor n is attached; bit 3:
-			  * the terminal */
+			  * the terminal. Before them: the command's block */
 	uint32_t landlock;
 	uint64_t stub_dev, stub_ino;
 	char text[200];
 };
 
-enum { JAIL_FDS = 4 };
+enum { JAIL_FDS = 5 };
+/* Commands that run at once; more are refused by the sentry. */
+enum { JAIL_COMMANDS = 256 };
 
 int MUST_CHECK jail_send(int sock, const struct jail_msg *m, const int *fds,
 			 unsigned nfds);

@@ -17,12 +17,14 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "audit/audit.h"
+#include "command.h"
 #include "confine.h"
 #include "exec.h"
 #include "filterdata.h"
@@ -48,7 +50,8 @@ struct run {
 	bool term_on;
 	int slave;  /* kept open until the last guest has gone */
 	int sigfd, timer;
-	bool ended; /* the first command has ended */
+	uint32_t first, last_id; /* commands: the first one, the newest */
+	bool ended; /* the sandbox is to end */
 	bool timed_out, limited;
 	uint64_t sampled_ms; /* when limits were last looked at */
 	pthread_t notify;
@@ -247,24 +250,34 @@ static void start_timer(struct run *r)
 		die("cannot set the time limit: %s", strerror(errno));
 }
 
+int run_open_pty(struct sentry *s, int *master, int *slave)
+{
+	int pts = s->devpts_fd, unlock = 0;
+	AUTO_CLOSE int m =
+		pts >= 0 ? openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC) :
+			   posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (m < 0 || ioctl(m, TIOCSPTLCK, &unlock) < 0)
+		return -errno;
+	*slave = ioctl(m, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*slave < 0)
+		return -errno;
+	*master = fd_take(&m);
+	return 0;
+}
+
 /* A pty of the sandbox's own devpts for the caller's terminal. */
 static void open_terminal(struct run *r)
 {
-	int pts = r->s.devpts_fd, unlock = 0;
-	int master = pts >= 0 ? openat(pts, "ptmx", O_RDWR | O_NOCTTY |
-						    O_CLOEXEC) :
-				posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	int ret;
 
 	r->slave = -1;
 	if (!r->io.want_tty)
 		return;
-	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
+	ret = run_open_pty(&r->s, &r->s.tty_ptmx, &r->slave);
+	if (ret)
 		die("cannot make a terminal for the sandbox: %s",
-		    strerror(errno));
-	r->slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (r->slave < 0)
-		die("cannot open the sandbox's terminal: %s", strerror(errno));
-	r->s.tty_ptmx = master;
+		    strerror(-ret));
 	for (int i = 0; i < 3; i++)
 		if (r->io.tty[i])
 			r->io.fds[i] = r->slave;
@@ -331,12 +344,108 @@ static void kill_guests(struct run *r)
 	sentry_unlock(s);
 }
 
+/* ---- commands -------------------------------------------------------- */
+
+static struct run *run_of(struct sentry *s)
+{
+	return container_of(s, struct run, s);
+}
+
+static int start_command(struct run *r, const struct run_command *c, bool last)
+{
+	struct jail_command jc = {
+		.id = ++r->last_id, .last = last, .tty = c->tty, .fds = c->fds,
+	};
+	AUTO_CLOSE int block = -1;
+	int ret = command_write(c->cwd, c->argv, c->envp, &block);
+
+	jc.block = block;
+	return ret ? ret : jail_start(&r->jail, &jc);
+}
+
+int run_command(struct sentry *s, const struct run_command *c, uint32_t *id)
+{
+	struct run *r = run_of(s);
+	int ret = r->ended ? -ESHUTDOWN : start_command(r, c, false);
+
+	*id = r->last_id;
+	return ret;
+}
+
+void run_signal(struct sentry *s, uint32_t id, int sig)
+{
+	jail_signal(&run_of(s)->jail, id, sig);
+}
+
+void run_signal_all(struct sentry *s, int sig)
+{
+	sentry_lock(s);
+	list_for_each (p, &s->tgroups) {
+		struct tgroup *tg = list_entry(p, struct tgroup, list);
+
+		if (tg->pid != s->init)
+			kill(tg->pid, sig);
+	}
+	sentry_unlock(s);
+}
+
+void run_end(struct sentry *s, int status)
+{
+	struct run *r = run_of(s);
+
+	if (r->ended)
+		return;
+	r->ended = true;
+	s->exit_status = status;
+	kill_guests(r);
+}
+
+bool run_store_usage(struct sentry *s, uint64_t *used, uint64_t *size)
+{
+	struct statfs sf;
+
+	/* Bare mode's store shares its file system with others. */
+	if (s->bare || fstatfs(run_of(s)->jail.store_fd, &sf) < 0)
+		return false;
+	*size = (uint64_t)sf.f_blocks * (uint64_t)sf.f_bsize;
+	*used = (uint64_t)(sf.f_blocks - sf.f_bfree) * (uint64_t)sf.f_bsize;
+	return true;
+}
+
+static void start_first(struct run *r)
+{
+	const struct config *cfg = r->s.cfg;
+	struct run_command c = {
+		.cwd = cfg->workdir, .argv = cfg->argv, .envp = cfg->envp,
+		.tty = r->slave,
+	};
+	int ret;
+
+	memcpy(c.fds, r->io.fds, sizeof(c.fds));
+	ret = start_command(r, &c, true);
+	if (ret)
+		die("cannot start the command: %s", strerror(-ret));
+	r->first = r->last_id;
+	if (stdio_relay_start(&r->io))
+		die("cannot start a relay thread");
+	if (r->slave >= 0)
+		r->term_on = terminal_start(&r->term, r->s.tty_ptmx) == 0;
+}
+
 static void on_jail_message(struct run *r)
 {
+	struct run_service *sv = r->s.cfg->service;
 	struct jail_msg m;
 	int none, ret = jail_recv(r->jail.sock, &m, &none, 1);
 
 	if (ret == 0 && m.kind != JAIL_EXITED)
+		return;
+	if (ret == 0 && m.id != r->first) {
+		if (sv)
+			sv->exited(sv->arg, m.id, m.value);
+		return;
+	}
+	if (r->ended)
 		return;
 	r->ended = true;
 	if (ret == 0)
@@ -348,27 +457,40 @@ static void on_jail_message(struct run *r)
 	kill_guests(r);
 }
 
+/* A kept sandbox outlives the session that it was started from. */
 static void on_signal(struct run *r)
 {
+	bool keeps = r->s.cfg->service && r->s.cfg->service->keeps;
 	struct signalfd_siginfo si;
 
-	while (read(r->sigfd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		jail_signal(&r->jail, (int)si.ssi_signo);
+	while (read(r->sigfd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		int sig = (int)si.ssi_signo;
+
+		if (!keeps)
+			jail_signal(&r->jail, r->first, sig);
+		else if (sig == SIGTERM || sig == SIGINT)
+			run_end(&r->s, 128 + sig);
+	}
 }
 
 /* Says what was limited, records it, and ends the sandbox. */
 static void limit_reached(struct run *r, const char *what, const char *option)
 {
 	struct audit_event ev = {.call = "limit", .verdict = AUDIT_LIMIT};
-	char args[96];
+	struct run_service *sv = r->s.cfg->service;
+	char args[96], why[160];
 
+	snprintf(why, sizeof(why), "the limit of %s was reached and the "
+		 "sandbox stopped; %s sets it", what, option);
 	ev.args = args;
 	ev.args_len = (size_t)snprintf(args, sizeof(args), "{\"limit\":\"%s\"}",
 				       what);
 	snprintf(ev.rule, sizeof(ev.rule), "%s", option);
 	audit_emit(r->s.audit, &ev);
-	log_info("the limit of %s was reached and the sandbox stopped; %s "
-		 "sets it", what, option);
+	log_info("%s", why);
+	if (sv)
+		sv->limited(sv->arg, why, r->timed_out ? EXIT_TIMEOUT :
+							 128 + SIGKILL);
 	kill_guests(r);
 }
 
@@ -400,12 +522,13 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-enum { P_JAIL, P_SIGNAL, P_TIMER, P_VFS, P_WAKE, P_TERM, P_COUNT = P_TERM +
-       TERMINAL_POLLFDS };
+enum { P_JAIL, P_SIGNAL, P_TIMER, P_VFS, P_WAKE, P_SERVICE, P_TERM,
+       P_COUNT = P_TERM + TERMINAL_POLLFDS };
 
 static void loop_once(struct run *r)
 {
 	struct sentry *s = &r->s;
+	struct run_service *sv = s->cfg->service;
 	bool busy = workers_busy(s);
 	uint64_t n;
 	struct pollfd p[P_COUNT] = {
@@ -414,6 +537,7 @@ static void loop_once(struct run *r)
 		[P_TIMER] = {.fd = r->timer, .events = POLLIN},
 		[P_VFS] = {.fd = vfs_poll_fd(s->vfs), .events = POLLIN},
 		[P_WAKE] = {.fd = workers_wake_fd(s), .events = POLLIN},
+		[P_SERVICE] = {.fd = sv ? sv->fd : -1, .events = POLLIN},
 	};
 	nfds_t count = P_TERM;
 
@@ -444,6 +568,8 @@ static void loop_once(struct run *r)
 		on_signal(r);
 	if (p[P_TIMER].revents)
 		on_timeout(r);
+	if (p[P_SERVICE].revents)
+		sv->poll(sv->arg);
 	if (p[P_JAIL].revents)
 		on_jail_message(r);
 }
@@ -463,6 +589,8 @@ static int finish(struct run *r)
 		terminal_stop(&r->term);
 	stdio_relay_finish(&r->io);
 	jail_fini(&r->jail);
+	if (s->cfg->service)
+		s->cfg->service->end(s->cfg->service->arg);
 	if (s->cfg->after)
 		s->cfg->after(s->cfg, s->vfs, s->audit);
 	audit_close(s->audit, status);
@@ -473,6 +601,8 @@ int sentry_run(struct config *cfg)
 {
 	struct run *r = xcalloc(1, sizeof(*r));
 	struct sentry *s = &r->s;
+	struct run_service *sv = cfg->service;
+	bool keeps = sv && sv->keeps;
 	int ret;
 
 	default_limits(&cfg->limits);
@@ -480,7 +610,10 @@ int sentry_run(struct config *cfg)
 	if (notify_check_sizes())
 		die("this kernel has no seccomp user notification; Linux 5.19 "
 		    "or newer is needed");
-	stdio_classify(&r->io);
+	if (keeps)
+		stdio_none(&r->io);
+	else
+		stdio_classify(&r->io);
 	if (policy_new(cfg, &s->policy))
 		return EXIT_CLOCHE;
 	getrlimit(RLIMIT_CORE, &r->core);
@@ -510,13 +643,10 @@ int sentry_run(struct config *cfg)
 	if (confine_self())
 		die("cannot confine the sentry itself");
 	start_timer(r);
-	ret = jail_start(&r->jail, r->slave, r->io.fds);
-	if (ret)
-		die("cannot start the command: %s", strerror(-ret));
-	if (stdio_relay_start(&r->io))
-		die("cannot start a relay thread");
-	if (r->slave >= 0)
-		r->term_on = terminal_start(&r->term, s->tty_ptmx) == 0;
+	if (sv && sv->start(sv->arg, s))
+		return EXIT_CLOCHE;
+	if (!keeps)
+		start_first(r);
 	while (!r->ended)
 		loop_once(r);
 	return finish(r);

@@ -75,11 +75,38 @@ static void classify_one(struct stdio *io, int i)
 	}
 }
 
-void stdio_classify(struct stdio *io)
+void stdio_none(struct stdio *io)
 {
 	memset(io, 0, sizeof(*io));
 	for (int i = 0; i < 3; i++)
-		io->relay_local[i] = io->relay_remote[i] = -1;
+		io->fds[i] = io->relay_local[i] = io->relay_remote[i] = -1;
+}
+
+const char *stdio_refused(int fd)
+{
+	struct stat st;
+	int fl = fcntl(fd, F_GETFL), domain = 0;
+	socklen_t len = sizeof(domain);
+
+	if (fl < 0 || fstat(fd, &st) < 0)
+		return "closed";
+	if (fl & O_PATH)
+		return "an O_PATH descriptor";
+	if (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode) ||
+	    (S_ISCHR(st.st_mode) && harmless_device(st.st_rdev)))
+		return NULL;
+	if (S_ISSOCK(st.st_mode) &&
+	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
+	    domain == AF_UNIX)
+		return NULL;
+	return S_ISDIR(st.st_mode)  ? "a directory" :
+	       S_ISSOCK(st.st_mode) ? "a socket" :
+				      "a device";
+}
+
+void stdio_classify(struct stdio *io)
+{
+	stdio_none(io);
 	for (int i = 0; i < 3; i++)
 		classify_one(io, i);
 }

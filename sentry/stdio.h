@@ -25,6 +25,11 @@ struct stdio {
 
 /* Dies with a message on what cannot be passed. */
 void stdio_classify(struct stdio *io);
+/* No descriptors at all. */
+void stdio_none(struct stdio *io);
+/* What a descriptor is that may not be passed to a guest ("a directory"), NULL
+ * if it may: files, pipes, harmless devices and Unix sockets. */
+const char *stdio_refused(int fd);
 /* Registers regular files with the VFS. 0 or -errno. */
 int MUST_CHECK stdio_register(struct stdio *io, struct sentry *s);
 /* Starts the relays; after init was started. */
