@@ -56,7 +56,7 @@ enum { JAIL = FILTER_JAIL, BARE = FILTER_BARE, BOTH = JAIL | BARE };
 	RULE(setsockopt, JAIL, EQ(1, level), EQ(2, name)),  \
 		RULE(getsockopt, JAIL, EQ(1, level), EQ(2, name))
 #define GETOPT(level, name) RULE(getsockopt, BOTH, EQ(1, level), EQ(2, name))
-#define SOCKFLAGS 04004000u /* SOCK_CLOEXEC | SOCK_NONBLOCK are free */
+#define SOCKFLAGS ((uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK)) /* free */
 #define INET(dom, type, proto) \
 	RULE(socket, JAIL, EQ(0, dom), LOW(1, ~SOCKFLAGS, type), EQ(2, proto))
 
