@@ -75,6 +75,7 @@ struct call {
 	struct vfs_at at[2];	 /* what call_at gave out, bases in dirs */
 	unsigned nat;
 	bool decoded, want_text, finished;
+	bool in_root; /* openat2's RESOLVE_IN_ROOT: a base is the root, too */
 	bool by_fd; /* an empty path meant the descriptor: no name decided */
 	size_t arena_mark; /* arena_used after decoding */
 	size_t arena_used;

@@ -61,7 +61,7 @@ static void dispatch_reset(struct call *c)
 	dispatch_drop_dirs(c);
 	memset(c->resolved, 0, sizeof(c->resolved));
 	memset(&c->ev, 0, sizeof(c->ev));
-	c->by_fd = false;
+	c->by_fd = c->in_root = false;
 	c->nout = 0;
 	c->arena_used = c->arena_mark;
 	while (c->nfds)

@@ -69,12 +69,13 @@ bool target_is_dir(struct call *c, const struct target *t)
 	       S_ISDIR(stx.stx_mode);
 }
 
+/* An absolute path has a base where that is to be its root. */
 static int at_base(struct call *c, gfd_t dirfd, struct vfs_at *at)
 {
 	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret;
 
-	if (at->path[0] == '/' || dirfd == AT_FDCWD)
+	if ((at->path[0] == '/' && !c->in_root) || dirfd == AT_FDCWD)
 		return 0;
 	ret = call_fd_target(c, dirfd, &t);
 	if (ret)
@@ -222,7 +223,10 @@ static ssize_t text_parent(struct call *c, const struct vfs_at *at, size_t head,
 	memcpy(dir, at->path, head);
 	dir[head] = '\0';
 	up.path = head ? dir : ".";
-	ret = vfs_lookup(&ctx, &up, VFS_FOLLOW | VFS_DIRECTORY, &ref);
+	ret = vfs_lookup(&ctx, &up,
+			 VFS_FOLLOW | VFS_DIRECTORY |
+				 (c->in_root ? VFS_IN_ROOT : 0),
+			 &ref);
 	if (ret)
 		return ret;
 	if (!ref.dentry)
@@ -236,7 +240,7 @@ static ssize_t text_base(struct call *c, const struct vfs_at *at, char *buf,
 {
 	const struct dentry *d = at->base ? at->base : c->vfs.cwd;
 
-	if (at->path[0] == '/')
+	if (at->path[0] == '/' && !c->in_root)
 		return 0;
 	return dentry_path(d, c->vfs.root, buf, size);
 }
