@@ -15,6 +15,7 @@
 
 enum {
 	PROC_SUPER_MAGIC_NR = 0x9fa0,
+	TMPFS_MAGIC_NR = 0x01021994,
 	PID_COOKIE = 256, /* pids are listed after the fixed names */
 };
 
@@ -338,6 +339,7 @@ int procfs_mount(struct vfs *vfs, const char *guest,
 	p->sb = sb;
 	sb->fs = p;
 	sb->noexec = true;
+	p->anon = super_new(vfs, "tmpfs", "tmpfs", TMPFS_MAGIC_NR, 0);
 	sb->free = procfs_free;
 	if (p->src->attach)
 		p->src->attach(p->arg, p->host_proc);

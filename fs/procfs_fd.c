@@ -207,7 +207,7 @@ static ssize_t fd_readlink(struct vfs_ctx *ctx, struct inode *inode, char *buf,
 		*jump = f->ref;
 		f->ref = (struct vref){NULL, NULL};
 	} else {
-		len = fdobj_new(inode->sb, f, inode->uid, inode->gid,
+		len = fdobj_new(p->anon, f, inode->uid, inode->gid,
 				&jump->inode);
 	}
 	proc_fd_fini(f);

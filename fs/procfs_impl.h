@@ -60,6 +60,7 @@ struct procfs {
 	void *arg;
 	int host_proc, host_sys; /* owned; the second is its "sys" */
 	struct super *sb;
+	struct super *anon; /* of objects that only a descriptor names */
 	struct hosttree sys;
 	struct inode *sys_root; /* counted */
 	/* inodes of PENT_LIVE rows, for ever: descriptors mean them */
