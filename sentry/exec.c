@@ -311,9 +311,7 @@ static void tgroup_take_exe(struct tgroup *tg, struct exec_plan *p)
 		vfs_text_put(tg->exe.inode);
 	vref_put(&tg->exe);
 	tg->exe = p->exe;
-	memset(&p->exe, 0, sizeof(p->exe));
-	if (tg->exe.inode)
-		vfs_text_get(tg->exe.inode);
+	memset(&p->exe, 0, sizeof(p->exe)); /* with its count as a text */
 	free(tg->exe_path);
 	tg->exe_path = xstrdup(p->exe_path);
 	tg->dumpable = true;

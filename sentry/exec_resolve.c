@@ -36,6 +36,8 @@ void exec_plan_destroy(struct exec_plan *p)
 		close(p->program_fd);
 	if (p->interp_fd >= 0)
 		close(p->interp_fd);
+	if (p->exe.inode)
+		vfs_text_put(p->exe.inode);
 	vref_put(&p->exe);
 	free(p);
 }
@@ -229,6 +231,10 @@ static void note_exe(struct resolver *r, struct vref *exe)
 	sentry_lock(r->s);
 	*exe = r->ref;
 	memset(&r->ref, 0, sizeof(r->ref));
+	/* From now on, since a guest may see that the exec has happened before
+	 * the tracer does. */
+	if (exe->inode)
+		vfs_text_get(exe->inode);
 	if (!exe->dentry || dentry_path(exe->dentry, NULL, r->exe_path,
 					PATH_LEN_MAX) < 0)
 		snprintf(r->exe_path, sizeof(r->exe_path),
