@@ -72,6 +72,7 @@ int perm_create(struct vfs_ctx *ctx, const struct dentry *d);
 /* may_delete of the kernel, mount points and anchors included. */
 int perm_delete(struct vfs_ctx *ctx, const struct dentry *victim, bool isdir);
 int perm_follow_link(struct vfs_ctx *ctx, const struct dentry *link);
+int perm_create_existing(const struct vfs_ctx *ctx, const struct dentry *d);
 int perm_hardlink(struct vfs_ctx *ctx, const struct vref *from,
 		  const struct dentry *to);
 /* Would `to` lift a verdict that stands on `from`? Then it is refused. */

@@ -264,6 +264,24 @@ int hostfs_stat(struct hostdir *d, const char *name, struct stat *st)
 	return -ENOENT;
 }
 
+int hostfs_birth(struct hostdir *d, const char *name, const struct stat *want,
+		 struct timespec *out)
+{
+	int fd = hostdir_fd(d);
+	struct statx stx;
+
+	if (fd < 0)
+		return fd;
+	if (statx(fd, name ? name : "", AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH,
+		  STATX_INO | STATX_BTIME, &stx) < 0)
+		return hostfs_errno(errno);
+	if (stx.stx_ino != want->st_ino || !(stx.stx_mask & STATX_BTIME))
+		return -ENODATA;
+	out->tv_sec = stx.stx_btime.tv_sec;
+	out->tv_nsec = stx.stx_btime.tv_nsec;
+	return 0;
+}
+
 static int host_verify(int fd, const struct stat *want)
 {
 	struct stat st;

@@ -64,6 +64,10 @@ void hostdir_moved(struct hostdir *d, struct hostdir *parent,
 /* lstat of one name; -ENOENT also for what is never shown. */
 int MUST_CHECK hostfs_stat(struct hostdir *d, const char *name,
 			   struct stat *st);
+/* When it was made; -ENODATA where the file system does not say. name NULL: d
+ * itself. */
+int MUST_CHECK hostfs_birth(struct hostdir *d, const char *name,
+			    const struct stat *want, struct timespec *out);
 /* Opens a regular file that must be the one in *want (dev, ino): -ESTALE. */
 int MUST_CHECK hostfs_open(struct hostdir *d, const char *name, int flags,
 			   const struct stat *want, int *fd);

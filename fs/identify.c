@@ -231,7 +231,8 @@ int vfs_dir_standin(struct vfs *vfs, struct inode *inode, struct dentry *dentry,
 	return vfs_object_add(vfs, st.st_dev, st.st_ino, inode, dentry, false);
 }
 
-/* Access mode 3: no read, no write, no mmap. */
+/* Access mode 3: no read, no write, no mmap. LIMIT: mmap(2) says EACCES,
+ * ftruncate(2) EINVAL and getsockname(2) ENOTSOCK where O_PATH gives EBADF. */
 int vfs_opath_standin(struct vfs *vfs, struct inode *inode,
 		      struct dentry *dentry, int *fd)
 {

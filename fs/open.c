@@ -3,9 +3,9 @@
  * fs/namei.c (open_last_lookups, do_open, may_open, do_tmpfile).
  *
  * Decides whether an object may be opened or made; the file system's open
- * gives the descriptor. A descriptor of a program that runs is never opened
- * for writing (ETXTBSY by inode->textrefs). LIMIT: the reverse, running a
- * file that is open for writing, is not refused.
+ * gives the descriptor. A program that runs is never opened for writing
+ * (ETXTBSY by inode->textrefs), nor run while it is open for writing: of a
+ * store file the kernel knows, and of a host file no guest has it so.
  */
 #include "core.h"
 
@@ -100,6 +100,9 @@ static int open_found(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 			return -EEXIST;
 		if (inode_is_dir(ref->inode))
 			return -EISDIR;
+		err = perm_create_existing(ctx, ref->dentry);
+		if (err)
+			return err;
 	}
 	if ((flags & O_DIRECTORY) && !inode_is_dir(ref->inode))
 		return -ENOTDIR;
@@ -273,6 +276,16 @@ int vfs_open(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
 	return err;
 }
 
+void vfs_open_undo(struct vfs_ctx *ctx, const struct vfs_opened *o)
+{
+	struct dentry *d = o->ref.dentry;
+
+	if (!o->created || !d || d->deleted || d->inode != o->ref.inode)
+		return;
+	if (!d->parent->inode->ops->unlink(ctx, d, false))
+		dentry_delete(d);
+}
+
 int vfs_reopen(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 	       struct vfs_opened *out)
 {
@@ -302,6 +315,19 @@ int vfs_reopen(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 /* ---- programs
  * ----------------------------------------------------------------- */
 
+/* A read lease is refused where the file is open for writing, or mapped so. */
+static bool open_for_write(const struct vfs *vfs, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_dev != store_dev(vfs->store))
+		return false;
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
+		return errno == EAGAIN;
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	return false;
+}
+
 int vfs_open_exec(struct vfs_ctx *ctx, const struct vref *ref, int *fd)
 {
 	struct vfs_opened o;
@@ -316,6 +342,8 @@ int vfs_open_exec(struct vfs_ctx *ctx, const struct vref *ref, int *fd)
 	err = open_inode(ctx, ref->inode, ref->dentry, O_RDONLY, false, &o);
 	if (!err && o.kind != VFS_OPENED)
 		err = -EACCES;
+	if (!err && open_for_write(ctx->vfs, o.fd))
+		err = -ETXTBSY;
 	if (!err)
 		*fd = fd_take(&o.fd);
 	vfs_opened_fini(&o);

@@ -67,7 +67,7 @@ struct ov_node *ov_node_new(struct ov *ov, mode_t type, uint64_t ino)
 	list_add_tail(&ov->nodes, &n->list);
 	if (type == S_IFDIR)
 		n->dir = ov_dir_new();
-	n->atime = n->mtime = n->ctime = ov_now();
+	n->atime = n->mtime = n->ctime = n->btime = ov_now();
 	n->inode = inode_new(ov->sb, ov->direct ? &direct_ops : &overlay_ops,
 			     ino, type, n);
 	n->inode->link_stable = type == S_IFLNK && !ov->watch && !ov->direct;
@@ -238,6 +238,7 @@ static struct ov_node *ov_host_root(struct ov *ov, struct hostdir *host,
 	n->atime = st->st_atim;
 	n->mtime = st->st_mtim;
 	n->ctime = st->st_ctim;
+	n->btime.tv_sec = 0;
 	return n;
 }
 

@@ -10,6 +10,7 @@
 #include "overlay_priv.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/sysmacros.h>
 
@@ -18,11 +19,14 @@ static bool ov_real_times(const struct ov_node *n)
 	return n->upper && n->object && S_ISREG(n->inode->type);
 }
 
-/* 0600 and the set-id bits, which a native write has to clear. */
+/* 0600; and the set-id bits where a native write has to clear them, which is
+ * so once a caller without CAP_FSETID has opened the file for writing. */
 mode_t ov_object_mode(const struct ov_node *n)
 {
 	mode_t bits = n->inode->mode & (S_ISUID | S_ISGID);
 
+	if (!n->setid_armed)
+		return 0600;
 	if (bits & S_ISGID)
 		bits |= n->inode->mode & S_IXGRP;
 	return 0600 | bits;
@@ -42,6 +46,35 @@ void ov_ctime_now(struct ov_node *n)
 	if (ov_real_times(n) && (n->side[0] || !list_empty(&n->names)) &&
 	    !ov_object_stat(n, &st))
 		n->ctime_mark = st.st_ctim;
+}
+
+/*
+ * LIMIT: who opened the file counts, not who writes: a virtual root that gives
+ * up its rights between the two does not clear the bits.
+ */
+int ov_arm_setid(struct vfs_ctx *ctx, struct ov_node *n)
+{
+	struct stat before = {0}, after;
+	const char *name;
+	int dirfd, ret = 0;
+
+	if (n->setid_armed || (ctx->cred->caps >> CAP_FSETID & 1))
+		return 0;
+	n->setid_armed = true;
+	if (!n->object || ov_object_mode(n) == 0600)
+		return 0;
+	ret = ov_object_place(n, &dirfd, &name);
+	if (!ret)
+		ret = ov_object_stat(n, &before);
+	if (!ret && fchmodat(dirfd, name, ov_object_mode(n), 0) < 0)
+		ret = ov_store_errno(errno, "fchmodat");
+	/* No change of the file that anybody may see. */
+	if (!ret && ts_equal(before.st_ctim, n->ctime_mark) &&
+	    !ov_object_stat(n, &after))
+		n->ctime_mark = after.st_ctim;
+	if (ret)
+		n->setid_armed = false;
+	return ret;
 }
 
 int ov_times_to_object(struct ov_node *n)
@@ -87,13 +120,25 @@ static void ov_stat_object(struct ov_node *n, struct statx *out)
 		out->stx_ctime = ov_stamp(st.st_ctim);
 }
 
+static void ov_birth(struct ov_node *n, struct statx *out)
+{
+	if (!n->btime.tv_sec &&
+	    (!n->lhost || hostfs_birth(n->lhost, n->lname, &n->lst, &n->btime)))
+		n->btime.tv_sec = -1;
+	if (n->btime.tv_sec < 0)
+		return;
+	out->stx_btime = ov_stamp(n->btime);
+	out->stx_mask |= STATX_BTIME;
+}
+
 int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out)
 {
 	struct ov_node *n = ov_node(inode);
 
-	(void)ctx;
 	if (!n->upper)
 		ov_refresh(n);
+	if (ctx->want_btime)
+		ov_birth(n, out);
 	out->stx_mask |= STATX_BASIC_STATS;
 	out->stx_mode = (uint16_t)(inode->type | inode->mode);
 	out->stx_uid = inode->uid;
@@ -139,13 +184,16 @@ ssize_t ov_readlink(struct vfs_ctx *ctx, struct inode *inode, char *buf,
 
 /* ---- changes --------------------------------------------------------- */
 
-static int ov_set_size(struct ov_node *n, struct vfs_attr *attr)
+static int ov_set_size(struct vfs_ctx *ctx, struct ov_node *n,
+		       struct vfs_attr *attr)
 {
 	char path[NAME_LEN_MAX + 32];
 	const char *name;
 	int dirfd;
 	int ret = ov_copy_up(n, NULL, !attr->size, &attr->job);
 
+	if (!ret)
+		ret = ov_arm_setid(ctx, n);
 	if (!ret)
 		ret = ov_object_place(n, &dirfd, &name);
 	if (ret < 0)
@@ -207,11 +255,10 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 	struct ov_node *n = ov_node(inode);
 	int ret = 0;
 
-	(void)ctx;
 	if (!n->upper)
 		ov_refresh(n);
 	if (attr->valid & VFS_ATTR_SIZE)
-		ret = ov_set_size(n, attr);
+		ret = ov_set_size(ctx, n, attr);
 	if (ret < 0)
 		return ret;
 	if (attr->valid & VFS_ATTR_MODE)

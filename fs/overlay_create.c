@@ -190,7 +190,7 @@ int overlay_tmpfile(struct vfs_ctx *ctx, struct inode *dir, int flags,
 	if (!ret)
 		ret = ov_set_id_bits(n);
 	if (!ret)
-		ret = ov_open_object(n, NULL, flags, &out->fd);
+		ret = ov_open_object(ctx, n, NULL, flags, &out->fd);
 	if (!ret) {
 		n->unlinked_watch = true;
 		ret = store_watch(s, store_side_fd(s), n->side, n->sino, true);

@@ -63,6 +63,8 @@ static void ov_take_stat(struct ov_node *n, const struct stat *st)
 		n->nlink += st->st_nlink - n->lst.st_nlink;
 	else
 		n->nlink = st->st_nlink;
+	if (!n->has_lower)
+		n->btime.tv_sec = 0;
 	n->has_lower = true;
 	n->lst = *st;
 	if (n->meta || n->upper)

@@ -17,28 +17,23 @@ static int ov_register(struct ov_node *n, struct dentry *dentry)
 			      n->inode, dentry, false);
 }
 
-/* A truncating open takes the set-id bits, as for a caller without
- * CAP_FSETID; the sentry may have it. */
-static void ov_drop_set_id(struct ov_node *n, int fd)
+static bool ov_writes(int flags)
 {
-	mode_t mode = n->inode->mode & ~(mode_t)S_ISUID;
-
-	if (mode & S_IXGRP)
-		mode &= ~(mode_t)S_ISGID;
-	if (mode == n->inode->mode)
-		return;
-	n->inode->mode = mode;
-	if (fchmod(fd, ov_object_mode(n)) < 0)
-		log_host(errno, "fchmod");
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 }
 
-int ov_open_object(struct ov_node *n, struct dentry *dentry, int flags,
-		   int *out)
+/* Of a truncation the core tells ov_setattr which set-id bits go. */
+int ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
+		   struct dentry *dentry, int flags, int *out)
 {
 	AUTO_CLOSE int fd = -1;
 	const char *name;
-	int dirfd, ret = ov_object_place(n, &dirfd, &name);
+	int dirfd, ret = 0;
 
+	if (S_ISREG(n->inode->type) && ov_writes(flags))
+		ret = ov_arm_setid(ctx, n);
+	if (!ret)
+		ret = ov_object_place(n, &dirfd, &name);
 	if (ret < 0)
 		return ret;
 	flags = (flags & OV_OPEN_FLAGS) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
@@ -47,8 +42,6 @@ int ov_open_object(struct ov_node *n, struct dentry *dentry, int flags,
 		fd = openat(dirfd, name, flags & ~O_DIRECT);
 	if (fd < 0)
 		return errno == ENXIO ? -ENXIO : ov_store_errno(errno, "open");
-	if (flags & O_TRUNC)
-		ov_drop_set_id(n, fd);
 	ret = ov_register(n, dentry);
 	if (!ret)
 		*out = fd_take(&fd);
@@ -68,10 +61,10 @@ static int ov_open_lower(struct ov_node *n, struct dentry *dentry, int *out)
 	return ret;
 }
 
-static int ov_open_reg(struct ov_node *n, struct dentry *dentry, int flags,
-		       struct vfs_opened *out)
+static int ov_open_reg(struct vfs_ctx *ctx, struct ov_node *n,
+		       struct dentry *dentry, int flags, struct vfs_opened *out)
 {
-	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	bool writes = ov_writes(flags);
 	int ret;
 
 	if (!writes && !n->upper)
@@ -85,7 +78,7 @@ static int ov_open_reg(struct ov_node *n, struct dentry *dentry, int flags,
 		if (ret < 0)
 			return ret;
 	}
-	return ov_open_object(n, dentry, flags, &out->fd);
+	return ov_open_object(ctx, n, dentry, flags, &out->fd);
 }
 
 static int ov_open_dir(struct ov_node *n, struct dentry *dentry, int *out)
@@ -107,13 +100,14 @@ static int ov_open_dir(struct ov_node *n, struct dentry *dentry, int *out)
 	return ret;
 }
 
-static int ov_open_fifo(struct ov_node *n, struct dentry *dentry, int flags,
+static int ov_open_fifo(struct vfs_ctx *ctx, struct ov_node *n,
+			struct dentry *dentry, int flags,
 			struct vfs_opened *out)
 {
 	int ret;
 
 	if ((flags & O_NONBLOCK) || (flags & O_ACCMODE) == O_RDWR)
-		return ov_open_object(n, dentry, flags, &out->fd);
+		return ov_open_object(ctx, n, dentry, flags, &out->fd);
 	ret = overlay_node_place(n->inode, &out->block_dir, out->block_name);
 	if (ret < 0)
 		return -ENXIO;
@@ -131,15 +125,14 @@ int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
 {
 	struct ov_node *n = ov_node(inode);
 
-	(void)ctx;
 	out->kind = VFS_OPENED;
 	switch (inode->type) {
 	case S_IFREG:
-		return ov_open_reg(n, dentry, flags, out);
+		return ov_open_reg(ctx, n, dentry, flags, out);
 	case S_IFDIR:
 		return ov_open_dir(n, dentry, &out->fd);
 	case S_IFIFO:
-		return ov_open_fifo(n, dentry, flags, out);
+		return ov_open_fifo(ctx, n, dentry, flags, out);
 	case S_IFLNK:
 		return -ELOOP;
 	}
@@ -153,12 +146,11 @@ int overlay_make_store(struct vfs_ctx *ctx, struct inode *inode,
 	struct ov_node *n = ov_node(inode);
 	int ret;
 
-	(void)ctx;
 	if (!S_ISREG(inode->type))
 		return S_ISDIR(inode->type) ? ov_open_dir(n, dentry, fd) :
 					      -EINVAL;
 	ret = ov_copy_up(n, dentry, false, job);
-	return ret < 0 ? ret : ov_open_object(n, dentry, flags, fd);
+	return ret < 0 ? ret : ov_open_object(ctx, n, dentry, flags, fd);
 }
 
 int overlay_watch_target(struct vfs_ctx *ctx, struct inode *inode,

@@ -108,11 +108,13 @@ struct ov_node {
 	ino_t sino;
 	char side[STORE_NAME_MAX]; /* "" if none */
 	bool unlinked_watch;	   /* STORE_CLOSED is asked for */
+	bool setid_armed;	   /* the object bears the set-id bits */
 	bool birthless;		   /* O_TMPFILE|O_EXCL: never linkable */
 
 	/* Shown instead of the store object's times; see overlay_attr.c. */
 	struct timespec atime, mtime, ctime;
 	struct timespec ctime_mark; /* the object's own ctime at that time */
+	struct timespec btime;	    /* tv_sec -1: not known; 0: not yet asked */
 	struct list names; /* ov_entry.same */
 	struct ov_dir *dir;
 	struct list xattrs;
@@ -208,8 +210,8 @@ int ov_rename(struct vfs_ctx *ctx, struct dentry *from, struct dentry *to,
 /* overlay_open.c */
 int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
 	    int flags, struct vfs_opened *out);
-int MUST_CHECK ov_open_object(struct ov_node *n, struct dentry *dentry,
-			      int flags, int *fd);
+int MUST_CHECK ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
+			      struct dentry *dentry, int flags, int *fd);
 
 /* overlay_copyup.c: 0, or -EINPROGRESS with *job. dentry may be NULL.
  * truncate: no data is copied. */
@@ -234,6 +236,8 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode,
 	       struct vfs_attr *attr);
 int MUST_CHECK ov_times_to_object(struct ov_node *n);
 void ov_ctime_now(struct ov_node *n);
+/* Before n is opened for writing or truncated by the caller. */
+int MUST_CHECK ov_arm_setid(struct vfs_ctx *ctx, struct ov_node *n);
 ssize_t ov_readlink(struct vfs_ctx *ctx, struct inode *inode, char *buf,
 		    size_t size, struct vref *jump);
 mode_t ov_object_mode(const struct ov_node *n);

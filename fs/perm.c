@@ -182,17 +182,40 @@ int perm_delete(struct vfs_ctx *ctx, const struct dentry *victim, bool isdir)
 	return err;
 }
 
-/* fs.protected_symlinks = 1: in a sticky world-writable directory a link is
+/* fs.protected_symlinks: in a sticky world-writable directory a link is
  * followed only if it is the caller's or the directory owner's. */
 int perm_follow_link(struct vfs_ctx *ctx, const struct dentry *link)
 {
 	const struct inode *dir = link->parent ? link->parent->inode : NULL;
 
-	if (!dir || link->inode->uid == ctx->cred->uid)
+	if (!dir || !ctx->vfs->protect_symlinks ||
+	    link->inode->uid == ctx->cred->uid)
 		return 0;
 	if ((dir->mode & (S_ISVTX | S_IWOTH)) != (S_ISVTX | S_IWOTH))
 		return 0;
 	return dir->uid == link->inode->uid ? 0 : -EACCES;
+}
+
+/* fs.protected_fifos, fs.protected_regular: O_CREAT on what another user has
+ * put into a sticky directory (may_create_in_sticky of the kernel). */
+int perm_create_existing(const struct vfs_ctx *ctx, const struct dentry *d)
+{
+	const struct inode *dir = d && d->parent ? d->parent->inode : NULL;
+	const struct vfs *vfs = ctx->vfs;
+	int level = 1;
+
+	if (!dir || !(dir->mode & S_ISVTX))
+		return 0;
+	if (S_ISREG(d->inode->type))
+		level = vfs->protect_regular;
+	else if (S_ISFIFO(d->inode->type))
+		level = vfs->protect_fifos;
+	if (!level || d->inode->uid == dir->uid ||
+	    d->inode->uid == ctx->cred->uid)
+		return 0;
+	if (dir->mode & S_IWOTH)
+		return -EACCES;
+	return level >= 2 && (dir->mode & S_IWGRP) ? -EACCES : 0;
 }
 
 static bool safe_hardlink(const struct vfs_ctx *ctx, const struct inode *i)
@@ -203,11 +226,12 @@ static bool safe_hardlink(const struct vfs_ctx *ctx, const struct inode *i)
 	return !perm_mode(ctx, i, R_OK | W_OK);
 }
 
-/* fs.protected_hardlinks = 1, and policy: a link must not lift a verdict. */
+/* fs.protected_hardlinks, and policy: a link must not lift a verdict. */
 int perm_hardlink(struct vfs_ctx *ctx, const struct vref *from,
 		  const struct dentry *to)
 {
-	if (!safe_hardlink(ctx, from->inode) && !perm_owner(ctx, from->inode))
+	if (ctx->vfs->protect_hardlinks &&
+	    !safe_hardlink(ctx, from->inode) && !perm_owner(ctx, from->inode))
 		return -EPERM;
 	if (!from->dentry)
 		return 0;

@@ -73,6 +73,28 @@ struct inode *stub_inode_new(struct vfs *vfs)
 	return inode_new(sb, &stub_ops, next, S_IFDIR, NULL);
 }
 
+/* A switch of the host's kernel; what it is by default where the user may not
+ * read it. */
+static int host_switch(const char *path, int otherwise)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char c;
+
+	if (fd < 0 || read(fd, &c, 1) != 1 || c < '0' || c > '9')
+		return otherwise;
+	return c - '0';
+}
+
+static void vfs_read_switches(struct vfs *vfs)
+{
+	vfs->protect_symlinks =
+		host_switch("/proc/sys/fs/protected_symlinks", 1);
+	vfs->protect_hardlinks =
+		host_switch("/proc/sys/fs/protected_hardlinks", 1);
+	vfs->protect_fifos = host_switch("/proc/sys/fs/protected_fifos", 0);
+	vfs->protect_regular = host_switch("/proc/sys/fs/protected_regular", 0);
+}
+
 /* ---- the instance
  * --------------------------------------------------------------- */
 
@@ -94,6 +116,7 @@ int vfs_new(const struct vfs_config *cfg, struct vfs **out)
 		free(vfs);
 		return err;
 	}
+	vfs_read_switches(vfs);
 	htable_init(&vfs->dentries);
 	htable_init(&vfs->objects);
 	store_on_event(vfs->store, objects_store_event, vfs);

@@ -84,6 +84,7 @@ struct vfs_ctx {
 	pid_t viewer_tid;  /* host tid, for /proc/thread-self */
 	uint32_t refused_rule;
 	unsigned refused_mask; /* VFS_MASK_* that refused; 0: not refused */
+	bool want_btime; /* vfs_getattr is to say when it was born */
 };
 
 /* What a path operation starts from. */
@@ -203,6 +204,10 @@ void vfs_opened_fini(struct vfs_opened *o); /* closes and puts what is left */
 int MUST_CHECK vfs_open(struct vfs_ctx *ctx, const struct vfs_at *at,
 			int flags, mode_t mode, unsigned resolve,
 			struct vfs_opened *out);
+
+/* The descriptor could not be given out: a file that the open made goes again.
+ * Under the same lock as the open. */
+void vfs_open_undo(struct vfs_ctx *ctx, const struct vfs_opened *o);
 
 /* Opens the object itself again (/proc/self/fd/N, exec): as vfs_open. */
 int MUST_CHECK vfs_reopen(struct vfs_ctx *ctx, const struct vref *ref,

@@ -209,6 +209,8 @@ struct vfs {
 	uint64_t next_mnt_id;
 	struct htable objects; /* (dev, ino): identify.c */
 	struct list origins;   /* of renamed directories; dentry.c */
+	bool protect_symlinks, protect_hardlinks; /* fs.protected_* */
+	int protect_fifos, protect_regular;	  /* of the host */
 };
 
 /* Tells the VFS that descriptors with this (dev, ino) mean this inode, until

@@ -6,10 +6,12 @@
  * block (a FIFO without its other end) or takes long (a copy-up) goes to a
  * worker.
  *
- * LIMIT: with a full descriptor table, O_CREAT has made the file when EMFILE
- *   is reported; the kernel reserves the number first.
+ * The kernel reserves a number before it looks at the path. Here a full table
+ * shows at injection: what makes or truncates a file asks first, and a file
+ * made all the same, since another thread took the last number, goes again.
  */
 #include <linux/openat2.h>
+#include <stdio.h>
 
 #include "../sentry/ctty.h"
 #include "../sentry/exec.h"
@@ -150,8 +152,28 @@ static int64_t open_park(struct call *c, struct vfs_opened *o, int flags)
 	return ret;
 }
 
+/* Has the process a number left? The highest one is free nearly always. */
+static bool table_has_room(struct call *c)
+{
+	rlim_t limit = c->task->tg->nofile.rlim_cur;
+	const int max = limit > INT32_MAX ? INT32_MAX : (int)limit;
+	char path[64];
+	struct stat st;
+
+	if (call_fd(c, max - 1) < 0)
+		return true;
+	for (int fd = 0; fd < max - 1; fd++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d",
+			 c->task->tg->pid, fd);
+		if (lstat(path, &st) < 0)
+			return true;
+	}
+	return false;
+}
+
 static int64_t open_deliver(struct call *c, struct vfs_opened *o, int flags)
 {
+	int64_t ret;
 	int fd;
 
 	if ((flags & O_NONBLOCK) && !(flags & O_PATH)) {
@@ -165,7 +187,10 @@ static int64_t open_deliver(struct call *c, struct vfs_opened *o, int flags)
 	}
 	fd = o->fd;
 	o->fd = -1;
-	return call_return_fd(c, fd, flags & O_CLOEXEC);
+	ret = call_return_fd(c, fd, flags & O_CLOEXEC);
+	if (ret == -EMFILE)
+		vfs_open_undo(&c->vfs, o);
+	return ret;
 }
 
 static int64_t open_finish(struct call *c, struct vfs_opened *o, int flags)
@@ -199,8 +224,12 @@ static int64_t open_how(struct call *c, gfd_t dirfd, const char *path,
 	ret = how_check_flags(how);
 	if (!ret)
 		ret = how_check_resolve(how, &walk);
-	if (!ret)
-		ret = call_at(c, dirfd, path, &at);
+	if (ret)
+		return ret;
+	if ((flags & (O_CREAT | O_TRUNC)) && !table_has_room(c))
+		return -EMFILE;
+	c->in_root = walk & VFS_IN_ROOT;
+	ret = call_at(c, dirfd, path, &at);
 	if (ret)
 		return ret;
 	ret = vfs_open(&c->vfs, &at, flags, (mode_t)how->mode, walk, &o);

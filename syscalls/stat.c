@@ -127,6 +127,7 @@ int64_t h_statx(struct call *c)
 	out = call_alloc(c, sizeof(*out));
 	if (!out)
 		return -ENOMEM;
+	c->vfs.want_btime = c->args[3] & STATX_BTIME;
 	if (t.foreign) {
 		stat_foreign(c, &t.st);
 		statx_from_stat(&t.st, out);

@@ -508,3 +508,20 @@ TEST(alternating_exec_in_one_process)
 
 	EQ(wait_for(CHILD(execv("/bin/sh", a))), 9);
 }
+
+TEST(file_open_for_writing_does_not_run)
+{
+	int in = OK(open("/bin/true", O_RDONLY | O_CLOEXEC));
+	char *a[] = {"t", NULL};
+	struct stat st;
+	int status;
+
+	OK(fstat(in, &st));
+	int o = OK(open("t", O_CREAT | O_WRONLY | O_CLOEXEC, 0755));
+	EQ(sendfile(o, in, NULL, (size_t)st.st_size), st.st_size);
+	ERR(execv("./t", a), ETXTBSY);
+	OK(close(o));
+	pid_t k = CHILD(execv("./t", a));
+	OK(waitpid(k, &status, 0));
+	EQ(status, 0);
+}

@@ -257,3 +257,27 @@ TEST(open_running_program_for_write_is_ETXTBSY)
 	ERR(open(guest_self, O_WRONLY), ETXTBSY);
 	ERR(truncate(guest_self, 0), ETXTBSY);
 }
+
+/* A number is reserved before the path is looked at. */
+TEST(open_with_a_full_table_changes_nothing)
+{
+	int fd, first = OK(dup(0));
+	struct rlimit r;
+
+	put("old", "data");
+	OK(getrlimit(RLIMIT_NOFILE, &r));
+	r.rlim_cur = 32;
+	OK(setrlimit(RLIMIT_NOFILE, &r));
+	while ((fd = dup(0)) >= 0)
+		;
+	EQ(errno, EMFILE);
+	ERR(open("f", O_CREAT | O_WRONLY, 0644), EMFILE);
+	ERR(open("old", O_TRUNC | O_WRONLY), EMFILE);
+	ERR(open("old", O_RDONLY), EMFILE);
+	struct stat st;
+	ERR(stat("f", &st), ENOENT);
+	OK(stat("old", &st));
+	EQ(st.st_size, 4);
+	OK(close(first));
+	EQ(OK(open("f", O_CREAT | O_EXCL | O_WRONLY, 0644)), first);
+}

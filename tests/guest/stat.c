@@ -209,3 +209,26 @@ TEST(access_of_others_files)
 	ERR(access("/etc/passwd", W_OK), EACCES);
 	ERR(open("/etc/new", O_CREAT | O_WRONLY, 0644), EACCES);
 }
+
+TEST(statx_tells_when_a_file_was_made)
+{
+	struct statx a, b;
+	struct timespec old[2] = {{1000, 0}, {1000, 0}};
+
+	put("f", "x");
+	OK(statx(AT_FDCWD, "f", 0, STATX_BASIC_STATS | STATX_BTIME, &a));
+	if (!(a.stx_mask & STATX_BTIME))
+		SKIP("no birth times here");
+	CHECK(a.stx_btime.tv_sec > 1000000000);
+	OK(utimensat(AT_FDCWD, "f", old, 0));
+	OK(rename("f", "g"));
+	OK(statx(AT_FDCWD, "g", 0, STATX_BTIME, &b));
+	EQ(b.stx_btime.tv_sec, a.stx_btime.tv_sec);
+	EQ(b.stx_btime.tv_nsec, a.stx_btime.tv_nsec);
+	OK(statx(AT_FDCWD, lower("file"), 0, STATX_BTIME, &a));
+	CHECK(a.stx_mask & STATX_BTIME);
+	OK(chmod(lower("file"), 0600));
+	OK(statx(AT_FDCWD, lower("file"), 0, STATX_BTIME, &b));
+	EQ(b.stx_btime.tv_sec, a.stx_btime.tv_sec);
+	EQ(b.stx_btime.tv_nsec, a.stx_btime.tv_nsec);
+}

@@ -410,6 +410,7 @@ Test(vfs, links_in_sticky_directories_are_followed_only_if_trusted)
 	static const struct vcred user = {.uid = 1000, .gid = 1000};
 	struct vfs_at a = {NULL, "/t/l"};
 
+	ctx.vfs->protect_symlinks = true;
 	add("/t", S_IFDIR | 0755);
 	cr_assert_eq(vfs_symlink(&ctx, "/d", &a), 0);
 	ctx.cred = &user;
