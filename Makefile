@@ -79,8 +79,9 @@ all: $(BIN)
 include loader/stub.mk
 include tests/tests.mk
 FUZZ_FLAGS += $(CLANG_WARN)
-$(FUZZ_BINS): $(FILTERDATA)
-$(FUZZ_BINS): private LDLIBS = $(FILTERDATA) $(PKG_LIBS) -lpthread
+EMBEDDED := $(FILTERDATA) $(B)/loader/stubimage.o
+$(FUZZ_BINS): $(EMBEDDED)
+$(FUZZ_BINS): private LDLIBS = $(EMBEDDED) $(PKG_LIBS) -lpthread
 include bench/bench.mk
 
 # V=1 shows the commands.
