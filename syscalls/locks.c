@@ -138,6 +138,7 @@ static void lock_add(struct locktable *t, struct lockfile *f,
 	l->type = type;
 	l->seen_dev = r->seen_dev;
 	l->seen_ino = r->seen_ino;
+	l->seen_fds = r->seen_fds;
 	list_add_tail(&f->locks, &l->in_file);
 	list_add_tail(r->owner, &l->in_owner);
 	t->count++;
@@ -160,6 +161,22 @@ struct plock *locktable_conflict(struct locktable *t, const struct lockreq *req)
 	return NULL;
 }
 
+struct plock *locktable_find(struct locktable *t, const struct lockkey *key,
+			     const struct list *owner)
+{
+	struct lockfile *f = file_find(t, key);
+
+	if (!f)
+		return NULL;
+	list_for_each (p, &f->locks) {
+		struct plock *l = list_entry(p, struct plock, in_file);
+
+		if (l->owner == owner)
+			return l;
+	}
+	return NULL;
+}
+
 static bool touches(const struct plock *l, int64_t start, int64_t end)
 {
 	bool before = l->end < start && l->end + 1 < start;
@@ -176,6 +193,7 @@ static void lock_cut(struct locktable *t, struct plock *l,
 
 	rest.seen_dev = l->seen_dev;
 	rest.seen_ino = l->seen_ino;
+	rest.seen_fds = l->seen_fds;
 	if (l->start < start && l->end > end)
 		lock_add(t, l->file, &rest, end + 1, l->end, l->type);
 	if (l->start < start)

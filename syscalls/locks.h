@@ -21,6 +21,13 @@
 struct locktable;
 struct tgroup;
 
+/* Descriptors of a file that its locker had; any close drops the lock. */
+enum { LOCK_FDS_MAX = 16 };
+struct lockfds {
+	int fd[LOCK_FDS_MAX];
+	unsigned n; /* 0: not known */
+};
+
 /* A file: its inode in the virtual tree, or (dev, ino) if it is not ours. */
 struct lockkey {
 	void *inode; /* identity only */
@@ -36,6 +43,7 @@ struct plock {
 	int64_t start, end;
 	short type;
 	uint64_t seen_dev, seen_ino;
+	struct lockfds seen_fds;
 };
 
 struct lockreq {
@@ -44,6 +52,7 @@ struct lockreq {
 	short type; /* F_RDLCK, F_WRLCK, F_UNLCK */
 	int64_t start, end;
 	uint64_t seen_dev, seen_ino;
+	struct lockfds seen_fds;
 };
 
 /* hold/drop: called when a key's inode gets its first, loses its last lock;
@@ -55,6 +64,9 @@ size_t locktable_count(const struct locktable *t);
 /* First lock of another owner that excludes the request, or NULL. */
 struct plock *locktable_conflict(struct locktable *t,
 				 const struct lockreq *req);
+/* Any lock of this owner on the file, or NULL. */
+struct plock *locktable_find(struct locktable *t, const struct lockkey *key,
+			     const struct list *owner);
 /* Takes or releases the range, merging and splitting the owner's; -EAGAIN if
  * it conflicts, -ENOLCK when the table is full. */
 int MUST_CHECK locktable_set(struct locktable *t, const struct lockreq *req);

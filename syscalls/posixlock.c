@@ -3,11 +3,11 @@
  *
  * A process owns its locks: fork does not pass them on, exec keeps them, exit
  * releases them (locks_release). close is never trapped, so a lock found in
- * the way is checked: if its holder has no descriptor of the file that it was
- * taken through any more, it is stale and dropped.
+ * the way is checked: if its holder has closed any of the descriptors of the
+ * file that it had when it locked, the lock is stale and dropped.
  *
- * LIMIT: closing one of two descriptors of a file natively drops the locks on
- * it; here they stay until the last one is closed.
+ * LIMIT: a descriptor opened after the lock and closed again natively drops
+ * it; here the lock stays.
  *
  * Locks of open file descriptions are the kernel's: each side looks at the
  * other before it takes.
@@ -82,39 +82,84 @@ int lock_range(const struct lock_fd *l, const struct flock *fl, int64_t *start,
 	return 0;
 }
 
-/* Does the thread's table hold a descriptor of (dev, ino)? A failed look
- * counts as yes: a lock is dropped only when it is known to be stale. */
-static bool holds_descriptor(pid_t tid, uint64_t dev, uint64_t ino)
+/* The thread's descriptors of (dev, ino). False if its table cannot be read,
+ * which is no proof of anything unless it has *gone. */
+static bool list_descriptors(pid_t tid, uint64_t dev, uint64_t ino,
+			     struct lockfds *out, bool *gone)
 {
 	char path[48];
 	struct dirent *e;
 	struct stat st;
-	bool found = false;
 	DIR *d;
 
+	out->n = 0;
 	snprintf(path, sizeof(path), "/proc/%d/fd", tid);
 	d = opendir(path);
+	*gone = !d && errno == ENOENT;
 	if (!d)
-		return errno != ENOENT;
-	while (!found && (e = readdir(d)))
-		found = e->d_name[0] != '.' &&
-			fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
-			st.st_dev == dev && st.st_ino == ino;
+		return false;
+	while (out->n < LOCK_FDS_MAX && (e = readdir(d)))
+		if (e->d_name[0] != '.' &&
+		    fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
+		    st.st_dev == dev && st.st_ino == ino)
+			out->fd[out->n++] = atoi(e->d_name);
 	closedir(d);
-	return found;
+	return true;
 }
 
+static bool any_closed(pid_t tid, const struct plock *l)
+{
+	for (unsigned i = 0; i < l->seen_fds.n; i++) {
+		char path[64];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid,
+			 l->seen_fds.fd[i]);
+		if (stat(path, &st) < 0 ? errno == ENOENT :
+					  st.st_dev != l->seen_dev ||
+						  st.st_ino != l->seen_ino)
+			return true;
+	}
+	return false;
+}
+
+/* A failed look counts as held: a lock is dropped only when it is known to be
+ * stale. The threads of a process share one table of descriptors. */
 static bool lock_is_stale(const struct plock *l)
 {
 	struct tgroup *tg = container_of(l->owner, struct tgroup, posix_locks);
 
 	list_for_each (p, &tg->tasks) {
 		struct task *t = list_entry(p, struct task, list);
+		struct lockfds now;
+		bool gone, seen;
 
-		if (holds_descriptor(t->tid, l->seen_dev, l->seen_ino))
-			return false;
+		seen = list_descriptors(t->tid, l->seen_dev, l->seen_ino, &now,
+					&gone);
+		if (gone)
+			continue;
+		return seen && (!now.n || any_closed(t->tid, l));
 	}
 	return true;
+}
+
+/* What the caller has of the file now, for a first lock on it. Locks that a
+ * close has already ended go first. */
+static void note_descriptors(struct call *c, struct lockreq *req)
+{
+	struct locktable *t = posixlock_table(c->s);
+	struct plock *l = locktable_find(t, &req->key, req->owner);
+	bool gone;
+
+	if (l && lock_is_stale(l)) {
+		locktable_drop(t, req->owner, l->file);
+		l = NULL;
+	}
+	if (l)
+		req->seen_fds = l->seen_fds;
+	else if (!list_descriptors(c->tid, req->seen_dev, req->seen_ino,
+				   &req->seen_fds, &gone))
+		req->seen_fds.n = 0;
 }
 
 struct plock *posixlock_conflict(struct sentry *s, const struct lockreq *req)
@@ -146,7 +191,10 @@ static int request_make(struct call *c, const struct lock_fd *l,
 	    fl->l_type != F_UNLCK)
 		return -EINVAL;
 	lock_fd_key(l, &req->key);
-	return lock_range(l, fl, &req->start, &req->end);
+	err = lock_range(l, fl, &req->start, &req->end);
+	if (!err && fl->l_type != F_UNLCK)
+		note_descriptors(c, req);
+	return err;
 }
 
 /* Linux fs/locks.c check_fmode_for_setlk. */
