@@ -109,9 +109,7 @@ static int64_t thread_signal(struct call *c, pid_t tgid, pid_t tid, int sig)
 {
 	struct task *t;
 
-	if (tid <= 0 || tgid == 0 || tgid < -1)
-		return -EINVAL;
-	if (!signal_valid(sig))
+	if (tid <= 0 || !signal_valid(sig))
 		return -EINVAL;
 	t = task_find(c->s, tid);
 	if (!t || (tgid > 0 && t->tg->pid != tgid))
@@ -132,6 +130,8 @@ int64_t h_tgkill(struct call *c)
 {
 	if (arg_int(c, 0) == c->task->tg->pid)
 		return CALL_CONTINUE; /* the kernel checks the thread */
+	if (arg_int(c, 0) <= 0)
+		return -EINVAL;
 	return thread_signal(c, arg_int(c, 0), arg_int(c, 1), arg_int(c, 2));
 }
 

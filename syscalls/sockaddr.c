@@ -80,6 +80,20 @@ int sockaddr_abstract(struct call *c, struct sockop *op)
 	return 0;
 }
 
+int sockaddr_set_name(struct sockop *op, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n > SUN_PATH_MAX)
+		return -ENAMETOOLONG;
+	memset(&op->un, 0, sizeof(op->un));
+	op->un.sun_family = AF_UNIX;
+	memcpy(op->un.sun_path, name, n);
+	/* 108 bytes have no room for a NUL, and need none (unix(7)) */
+	op->un_len = (socklen_t)(SUN_HEAD + n + (n < SUN_PATH_MAX));
+	return 0;
+}
+
 static int resolve_path(struct call *c, struct sockop *op)
 {
 	AUTO_PUT_VREF struct vref ref = {0};
@@ -102,13 +116,7 @@ static int resolve_path(struct call *c, struct sockop *op)
 	err = vfs_socket_find(&c->vfs, &ref, &op->dirfd, name);
 	if (err)
 		return err;
-	if (strlen(name) >= SUN_PATH_MAX)
-		return -ENAMETOOLONG;
-	memset(&op->un, 0, sizeof(op->un));
-	op->un.sun_family = AF_UNIX;
-	memcpy(op->un.sun_path, name, strlen(name));
-	op->un_len = (socklen_t)(SUN_HEAD + strlen(name) + 1);
-	return 0;
+	return sockaddr_set_name(op, name);
 }
 
 static bool v4_local(uint32_t net)

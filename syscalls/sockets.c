@@ -125,13 +125,11 @@ static int64_t bind_path(struct call *c, struct sockop *op)
 	err = vfs_socket_prepare(&c->vfs, &at, 0777, &op->dirfd, name, &parent);
 	if (err)
 		return err == -EEXIST ? -EADDRINUSE : err;
-	if (strlen(name) >= sizeof(op->un.sun_path)) {
+	err = sockaddr_set_name(op, name);
+	if (err) {
 		close(fd_take(&op->dirfd));
-		return -ENAMETOOLONG;
+		return err;
 	}
-	op->un.sun_family = AF_UNIX;
-	memcpy(op->un.sun_path, name, strlen(name) + 1);
-	op->un_len = (socklen_t)(sizeof(sa_family_t) + strlen(name) + 1);
 	ret = call_block(c, bind_store, op);
 	if (ret != CALL_DEFERRED)
 		close(fd_take(&op->dirfd));

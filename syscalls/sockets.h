@@ -41,6 +41,8 @@ int MUST_CHECK sockop_fd(struct call *c, gfd_t fd, struct sockop *op);
 int MUST_CHECK sockaddr_resolve(struct call *c, struct sockop *op);
 /* Abstract names of the bare column carry the sandbox's tag. */
 int MUST_CHECK sockaddr_abstract(struct call *c, struct sockop *op);
+/* op->un becomes the name of a directory entry; -ENAMETOOLONG. */
+int MUST_CHECK sockaddr_set_name(struct sockop *op, const char *name);
 bool sockaddr_is_path(const struct sockop *op);
 bool sockaddr_is_abstract(const struct sockop *op);
 /* The text after sun_path's bytes, NUL-terminated: path of the guest. */

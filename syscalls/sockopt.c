@@ -5,6 +5,8 @@
  * sentry itself. Programs attached to sockets, marks and devices are refused;
  * options not in filter_args.c are answered as by a kernel without them.
  */
+#include <linux/capability.h>
+
 #include "sockets.h"
 
 #include "filter_args.h"
@@ -12,55 +14,91 @@
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
-#ifndef IPPROTO_MPTCP
-#define IPPROTO_MPTCP 262
-#endif
 
-/* errno for a socket(2) that no rule allows */
-static int family_errno(const struct call *c)
+#define SOCK_TYPE_BITS 0xf
+#define SOCK_TYPE_MAX  11  /* SOCK_MAX of the kernel */
+#define FAMILY_MAX     46  /* AF_MAX */
+#define INET_PROTO_MAX 263 /* IPPROTO_MAX */
+
+/* What no kernel would make, in the order of net/socket.c. 0: it might. */
+static int socket_invalid(int domain, int type)
 {
-	int domain = arg_int(c, 0);
-	int type = arg_int(c, 1) & ~(SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int flags = type & ~SOCK_TYPE_BITS;
 
+	if (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
+		return EINVAL;
+	if (domain < 0 || domain >= FAMILY_MAX)
+		return EAFNOSUPPORT;
+	return (type & SOCK_TYPE_BITS) >= SOCK_TYPE_MAX ? EINVAL : 0;
+}
+
+/* errno of a kernel with the families and protocols that are allowed; *rule
+ * is set where a common kernel would have made the socket. */
+static int socket_errno(const struct call *c, int domain, int type, int proto,
+			bool *rule)
+{
 	switch (domain) {
-	case AF_UNIX:
-		return EPROTONOSUPPORT;
 	case AF_INET:
 	case AF_INET6:
+		*rule = c->s->bare;
 		if (c->s->bare)
 			return EAFNOSUPPORT;
-		if (type == SOCK_RAW || type == SOCK_PACKET)
-			return EPERM;
-		if (type != SOCK_STREAM && type != SOCK_DGRAM)
+		if (proto < 0 || proto >= INET_PROTO_MAX)
 			return EINVAL;
-		if (type == SOCK_DGRAM && (arg_int(c, 2) == IPPROTO_ICMP ||
-					   arg_int(c, 2) == IPPROTO_ICMPV6))
-			return EACCES;
+		if (type == SOCK_RAW) {
+			*rule = help_capable(c, CAP_NET_RAW);
+			return proto ? EPERM : EPROTONOSUPPORT;
+		}
+		if (type != SOCK_STREAM && type != SOCK_DGRAM)
+			return ESOCKTNOSUPPORT;
+		if (type == SOCK_DGRAM &&
+		    (proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6))
+			return EACCES; /* net.ipv4.ping_group_range */
 		return EPROTONOSUPPORT;
 	case AF_NETLINK:
-		return c->s->bare ? EAFNOSUPPORT : EPROTONOSUPPORT;
+		*rule = true;
+		if (c->s->bare)
+			return EAFNOSUPPORT;
+		*rule = type == SOCK_RAW || type == SOCK_DGRAM;
+		return *rule ? EPROTONOSUPPORT : ESOCKTNOSUPPORT;
 	case AF_PACKET:
+		*rule = help_capable(c, CAP_NET_RAW);
 		return EPERM;
 	default:
+		*rule = true;
 		return EAFNOSUPPORT;
 	}
 }
 
 int64_t h_socket(struct call *c)
 {
-	bool inet = arg_int(c, 0) == AF_INET || arg_int(c, 0) == AF_INET6;
+	int domain = arg_int(c, 0), type = arg_int(c, 1), proto = arg_int(c, 2);
+	bool inet = domain == AF_INET || domain == AF_INET6, rule = false;
+	int err = socket_invalid(domain, type);
 
-	/* Runtimes try this one first and fall back. */
-	if (inet && arg_int(c, 2) == IPPROTO_MPTCP && !c->s->bare)
-		return -EPROTONOSUPPORT;
-	call_deny(c, "socket family",
-		  inet && !c->s->bare ? "--net-allow" : NULL);
-	return -family_errno(c);
+	if (!err)
+		err = socket_errno(c, domain, type & SOCK_TYPE_BITS, proto,
+				   &rule);
+	if (rule)
+		call_deny(c, "socket family",
+			  inet && !c->s->bare ? "--net-allow" : NULL);
+	return -err;
 }
 
+/* Only AF_UNIX and TIPC have pairs. */
 int64_t h_socketpair(struct call *c)
 {
-	return help_refuse_args(c, EOPNOTSUPP, "socket family");
+	int domain = arg_int(c, 0), type = arg_int(c, 1);
+	int kind = type & SOCK_TYPE_BITS;
+	int err = socket_invalid(domain, type);
+	bool rule = false;
+
+	if (err)
+		return -err;
+	if ((domain == AF_INET || domain == AF_INET6) && arg_int(c, 2) == 0 &&
+	    (kind == SOCK_STREAM || kind == SOCK_DGRAM))
+		return -EOPNOTSUPP;
+	return -socket_errno(c, domain, kind, arg_int(c, 2), &rule);
 }
 
 /* Options refused with a record; all else is ENOPROTOOPT. */
