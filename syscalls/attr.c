@@ -10,6 +10,7 @@
 #include <utime.h>
 
 #include "handlers.h"
+#include "help.h"
 #include "pathfd.h"
 
 #define ATTR_FLAGS (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)
@@ -253,12 +254,30 @@ int64_t h_utime(struct call *c)
 
 /* ---- size ------------------------------------------------------------ */
 
+/* 0 as well where truncating will fail anyhow. */
+static int size_allowed(struct call *c, const char *path, uint64_t size)
+{
+	AUTO_PUT_VREF struct vref ref = {0};
+	struct vfs_at at;
+	struct statx stx;
+
+	if (call_at(c, AT_FDCWD, path, &at) ||
+	    vfs_lookup(&c->vfs, &at, VFS_FOLLOW, &ref) ||
+	    vfs_getattr(&c->vfs, &ref, &stx) || !S_ISREG(stx.stx_mode))
+		return 0;
+	return help_file_size(c, stx.stx_size, size);
+}
+
 int64_t h_truncate(struct call *c)
 {
 	struct vfs_attr attr = {.valid = VFS_ATTR_SIZE,
 				.size = (off_t)c->args[1]};
+	int err;
 
 	if (attr.size < 0)
 		return -EINVAL;
+	err = size_allowed(c, c->str[0], c->args[1]);
+	if (err)
+		return err;
 	return attr_path(c, AT_FDCWD, c->str[0], VFS_FOLLOW, &attr);
 }

@@ -45,6 +45,10 @@ int MUST_CHECK help_out_sockaddr(struct call *c, int addr_arg, const void *addr,
  */
 int64_t help_refuse_args(struct call *c, int err, const char *what);
 
+/* A file of `size` bytes is to become `new` long: -EFBIG, with SIGXFSZ, above
+ * the caller's RLIMIT_FSIZE; else 0. */
+int MUST_CHECK help_file_size(struct call *c, uint64_t size, uint64_t new);
+
 /* FD_CLOEXEC of a guest's descriptor, from /proc/TID/fdinfo. */
 bool help_guest_cloexec(struct call *c, gfd_t fd);
 

@@ -8,7 +8,10 @@
  * hard limit is decided here, by the virtual capabilities (law 8).
  */
 #include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "help.h"
 
@@ -20,6 +23,61 @@ struct limits_op {
 	bool set;
 	struct rlimit new, old;
 };
+
+struct as_guest {
+	const struct sentry *s;
+	pid_t pid;
+	unsigned resource;
+	const struct rlimit *new;
+	struct rlimit *old;
+	int ret;
+};
+
+/* System calls change the ids of this thread alone; the library's functions
+ * would change all of them. */
+static void *prlimit_as_guest(void *arg)
+{
+	struct as_guest *a = arg;
+	gid_t gid = a->s->kgid;
+	uid_t uid = a->s->kuid;
+
+	if (syscall(SYS_setresgid, gid, gid, gid) < 0 ||
+	    syscall(SYS_setresuid, uid, uid, uid) < 0 ||
+	    prlimit(a->pid, a->resource, a->new, a->old) < 0)
+		a->ret = -errno;
+	return NULL;
+}
+
+/* prlimit(2) of a guest. In bare mode root's guests are another user, for
+ * which a root without CAP_SYS_RESOURCE (a container's) needs their ids. */
+static int guest_prlimit(struct call *c, pid_t pid, unsigned resource,
+			 const struct rlimit *new, struct rlimit *old)
+{
+	struct as_guest a = {c->s, pid, resource, new, old, 0};
+	pthread_t t;
+
+	if (prlimit(pid, resource, new, old) == 0)
+		return 0;
+	if (errno != EPERM || !c->s->bare || geteuid() != 0)
+		return -errno;
+	if (pthread_create(&t, NULL, prlimit_as_guest, &a))
+		return -EAGAIN;
+	pthread_join(t, NULL);
+	return a.ret;
+}
+
+/* Linux fs/attr.c inode_newsize_ok */
+int help_file_size(struct call *c, uint64_t size, uint64_t new)
+{
+	struct rlimit rl;
+
+	if (new <= size ||
+	    guest_prlimit(c, c->task->tg->pid, RLIMIT_FSIZE, NULL, &rl) ||
+	    rl.rlim_cur == RLIM_INFINITY || new <= rl.rlim_cur)
+		return 0;
+	syscall(SYS_tgkill, c->task->tg->pid, c->tid, SIGXFSZ);
+	return -EFBIG;
+}
 
 static struct tgroup *limits_target(struct call *c, pid_t vpid)
 {
@@ -54,16 +112,16 @@ static int limits_check(const struct call *c, const struct limits_op *op)
 	return 0;
 }
 
-static int nofile_apply(const struct limits_op *op)
+static int nofile_apply(struct call *c, const struct limits_op *op)
 {
 	struct rlimit real;
+	int err = guest_prlimit(c, op->tg->pid, RLIMIT_NOFILE, NULL, &real);
 
-	if (prlimit(op->tg->pid, RLIMIT_NOFILE, NULL, &real) < 0)
-		return -errno;
+	if (err)
+		return err;
 	real.rlim_cur = op->new.rlim_cur < real.rlim_max ? op->new.rlim_cur
 							 : real.rlim_max;
-	return prlimit(op->tg->pid, RLIMIT_NOFILE, &real, NULL) < 0 ? -errno
-								    : 0;
+	return guest_prlimit(c, op->tg->pid, RLIMIT_NOFILE, &real, NULL);
 }
 
 static struct rlimit *limits_virtual(struct limits_op *op)
@@ -75,9 +133,10 @@ static struct rlimit *limits_virtual(struct limits_op *op)
 	return NULL;
 }
 
-static int limits_set_virtual(struct limits_op *op, struct rlimit *at)
+static int limits_set_virtual(struct call *c, struct limits_op *op,
+			      struct rlimit *at)
 {
-	int err = op->resource == RLIMIT_NOFILE ? nofile_apply(op) : 0;
+	int err = op->resource == RLIMIT_NOFILE ? nofile_apply(c, op) : 0;
 
 	if (!err)
 		*at = op->new;
@@ -87,7 +146,7 @@ static int limits_set_virtual(struct limits_op *op, struct rlimit *at)
 static int limits_run(struct call *c, struct limits_op *op)
 {
 	struct rlimit *at;
-	int err;
+	int err = 0;
 
 	if (op->resource >= RLIM_NLIMITS)
 		return -EINVAL;
@@ -98,18 +157,17 @@ static int limits_run(struct call *c, struct limits_op *op)
 	at = limits_virtual(op);
 	if (at)
 		op->old = *at;
-	else if (prlimit(op->tg->pid, (int)op->resource, NULL, &op->old) < 0)
-		return -errno;
-	if (!op->set)
-		return 0;
+	else
+		err = guest_prlimit(c, op->tg->pid, op->resource, NULL,
+				    &op->old);
+	if (err || !op->set)
+		return err;
 	err = limits_check(c, op);
 	if (err)
 		return err;
 	if (at)
-		return limits_set_virtual(op, at);
-	return prlimit(op->tg->pid, (int)op->resource, &op->new, NULL) < 0
-		       ? -errno
-		       : 0;
+		return limits_set_virtual(c, op, at);
+	return guest_prlimit(c, op->tg->pid, op->resource, &op->new, NULL);
 }
 
 int64_t h_prlimit64(struct call *c)
