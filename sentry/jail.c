@@ -8,7 +8,6 @@
 #include "jail.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,10 +17,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "baredir.h"
 #include "../loader/stubimage.h"
 
 int jail_send(int sock, const struct jail_msg *m, const int *fds,
@@ -148,33 +147,6 @@ static int store_make_as_root(const struct config *cfg)
 	return root;
 }
 
-/* Bare mode: a private host directory that may hold programs. */
-static int bare_dir_make(struct jail *j)
-{
-	static const char *const bases[] = {"/dev/shm", NULL, "/tmp"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
-		const char *base = bases[i] ? bases[i] :
-					      getenv("XDG_RUNTIME_DIR");
-		struct statvfs sv;
-		AUTO_FREE char *dir = NULL;
-
-		if (!base || statvfs(base, &sv) < 0 || sv.f_flag & ST_NOEXEC)
-			continue;
-		dir = xasprintf("%s/cloche-XXXXXX", base);
-		/* Guests of real root have another id, and need the stub. */
-		if (!mkdtemp(dir) || chmod(dir, 0711) < 0)
-			continue;
-		j->bare_dir = dir;
-		dir = NULL;
-		return 0;
-	}
-	snprintf(j->reason, sizeof(j->reason),
-		 "no writable directory without noexec in /dev/shm, "
-		 "$XDG_RUNTIME_DIR, /tmp");
-	return -ENOENT;
-}
-
 static int bare_stub_write(struct jail *j)
 {
 	struct stat st;
@@ -196,10 +168,15 @@ static int bare_stub_write(struct jail *j)
 static int bare_prepare(struct jail *j)
 {
 	AUTO_FREE char *store = NULL;
-	int ret = bare_dir_make(j);
+	int lock, ret = baredir_make(&j->bare_dir, &lock);
 
-	if (ret)
+	/* The lock stays open as long as this process lives. */
+	if (ret) {
+		snprintf(j->reason, sizeof(j->reason),
+			 "no writable directory without noexec in /dev/shm, "
+			 "$XDG_RUNTIME_DIR, /tmp");
 		return ret;
+	}
 	ret = bare_stub_write(j);
 	if (ret)
 		return ret;
@@ -402,17 +379,6 @@ void jail_signal(struct jail *j, uint32_t id, int sig)
 		log_debug("passing signal %d on failed", sig);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	if (remove(path) < 0)
-		log_debug("%s stays: %s", path, strerror(errno));
-	return 0; /* on to the rest in any case */
-}
-
 void jail_fini(struct jail *j)
 {
 	if (j->sock >= 0)
@@ -423,7 +389,7 @@ void jail_fini(struct jail *j)
 		waitpid(j->init, NULL, __WALL);
 	}
 	if (j->bare_dir) {
-		nftw(j->bare_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		baredir_remove(j->bare_dir);
 		free(j->bare_dir);
 		j->bare_dir = NULL;
 	}
