@@ -219,10 +219,15 @@ static void init_drop(struct init *in)
 	bool privileged;
 
 	capng_get_caps_process();
-	privileged = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
-	if (privileged)
+	privileged = capng_have_capability(CAPNG_PERMITTED, CAP_SETPCAP);
+	if (privileged) {
+		/* setresuid left it permitted, but not in effect */
+		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_SETPCAP);
+		if (capng_apply(CAPNG_SELECT_CAPS))
+			init_fail(in->sock, "capabilities");
 		MUST(in->sock, "securebits",
 		     prctl(PR_SET_SECUREBITS, bits, 0, 0, 0));
+	}
 	capng_clear(privileged ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS);
 	if (capng_apply(privileged ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS))
 		init_fail(in->sock, "dropping capabilities");
