@@ -91,10 +91,12 @@ static bool limits_permitted(const struct call *c, const struct tgroup *tg)
 {
 	const struct taskcred *a = c->task->cred, *b;
 
-	if (tg == c->task->tg || help_capable(c, CAP_SYS_RESOURCE))
+	if (tg == c->task->tg)
 		return true;
 	if (tg->pid == c->s->init || list_empty(&tg->tasks))
 		return false;
+	if (help_capable(c, CAP_SYS_RESOURCE))
+		return true;
 	b = list_entry(tg->tasks.next, struct task, list)->cred;
 	return a->ruid == b->euid && a->ruid == b->suid && a->ruid == b->ruid &&
 	       a->rgid == b->egid && a->rgid == b->sgid && a->rgid == b->rgid;
