@@ -2,7 +2,8 @@
 # host-side
 # timeout: 120
 # What guests write to places outside of the project is not on the host, and
-# files of the host keep every attribute (laws 2 and 8).
+# files of the host keep every attribute (laws 2 and 8). A folder beside the
+# project is not seen unless it is shown; then it is read-only.
 . "$(dirname "$0")/lib.inc"
 
 state()
@@ -32,18 +33,24 @@ mv "$o" "$o.moved"
 ln -s / root
 echo z >root/tmp/cloche-escape-3
 mkdir -p /tmp/cloche-escape-4/d
-touch -d 2001-01-01 "$o.moved/file" /etc/hostname
-exec 3<"$o.moved/file"
+[ -e "$o.moved" ] && o=$o.moved
+touch -d 2001-01-01 "$o/file" /etc/hostname
+exec 3<"$o/file"
 flock -x 3
 true
 SH
-check guest-ran "$CLOCHE" run --quiet -- sh try.sh
+outside=$(realpath ../outside)
+check guest-ran "$CLOCHE" run --quiet --ro "$outside" -- sh try.sh
 state >after
 check host-unchanged cmp before after
-check bare-guest-ran "$CLOCHE" run --quiet --insecure-no-userns -- sh try.sh
+check bare-guest-ran "$CLOCHE" run --quiet --insecure-no-userns \
+	--ro "$outside" -- sh try.sh
 state >after
 check host-unchanged-after-bare cmp before after
 check no-lock-is-left flock -n -x ../outside/file true
+
+check not-shown-is-not-there "$CLOCHE" run --quiet -- \
+	sh -c '! ls ../outside 2>/dev/null'
 
 # While a guest holds its lock, a program of the host gets its own.
 mkfifo go

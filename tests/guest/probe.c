@@ -28,8 +28,11 @@ TEST(probes_of_newer_calls)
 	      errno == EFAULT);
 	CHECK(here_or_ENOSYS(syscall(441, -1, NULL, 0, NULL, NULL, 8)) ||
 	      errno == EINVAL || errno == EBADF); /* epoll_pwait2 */
-	/* cachestat, map_shadow_stack and beyond: never EPERM */
+	/* cachestat, map_shadow_stack and beyond: never EPERM, but for 467,
+	 * open_tree_attr, a call about mounts */
 	for (int n = 451; n < 470; n++) {
+		if (n == 467)
+			continue;
 		errno = 0;
 		r = syscall(n, -1, -1, -1, -1, -1, -1);
 		if (r == -1 && errno == EPERM)
