@@ -28,12 +28,21 @@ struct cli_command {
 
 extern const struct cli_command cli_commands[];
 extern const struct opt cli_run_options[], cli_audit_options[],
-	cli_doctor_options[];
+	cli_doctor_options[], cli_exec_options[], cli_ls_options[],
+	cli_stop_options[], cli_rm_options[];
 
 int cli_run(int argc, char **argv);
 int cli_audit(int argc, char **argv);
 int cli_policy(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
+int cli_create(int argc, char **argv);
+int cli_exec(int argc, char **argv);
+int cli_ls(int argc, char **argv);
+int cli_inspect(int argc, char **argv);
+int cli_stop(int argc, char **argv);
+int cli_rm(int argc, char **argv);
+/* run --keep: makes a sandbox that stays and runs the command in it. */
+int cli_run_kept(struct config *cfg);
 
 /* All of it: chooses the command and runs it. */
 int cli_main(int argc, char **argv);
@@ -43,6 +52,14 @@ int cli_print_help(const char *name);
  * --help prints that and returns OPT_HELP. */
 int MUST_CHECK cli_options(const char *command, const struct opt *table,
 			   void *target, int argc, char **argv);
+
+/*
+ * For commands that take sandboxes' names: options before and after them, then
+ * fn for each, at least one and at most max. The first failure's status.
+ */
+int cli_each_name(const char *command, const struct opt *table, void *target,
+		  int argc, char **argv, int max,
+		  int (*fn)(void *target, const char *name));
 
 /* Fills cfg from the options of `run` in argv[1..] and from the caller's
  * environment; argv[*rest] is the first word that is none. 0, -EINVAL after a

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "../run.h"
+#include "../session/session.h"
 #include "version.h"
 
 static int cli_help(int argc, char **argv)
@@ -24,6 +25,26 @@ const struct cli_command cli_commands[] = {
 	 "The status is the command's; 128+N if signal N killed it; 124 at the "
 	 "time limit; 125\nif cloche itself failed; 126 if CMD cannot be "
 	 "executed; 127 if it was not found.\n"},
+	{"create", cli_create, "create [options] NAME",
+	 "make a sandbox that stays", cli_run_options,
+	 "The options are those of run. The sandbox stays in memory until stop, "
+	 "rm or reboot;\n\"cloche run --name NAME --keep -- CMD\" makes one "
+	 "and runs a command in it.\n"},
+	{"exec", cli_exec, "exec [options] NAME [--] CMD [ARG...]",
+	 "run another command in a sandbox", cli_exec_options,
+	 "The status is the command's, as of run.\n"},
+	{"ls", cli_ls, "ls [--json]", "list the sandboxes that run",
+	 cli_ls_options, NULL},
+	{"inspect", cli_inspect, "inspect NAME...",
+	 "what a sandbox is, and what runs in it, as JSON", NULL, NULL},
+	{"stop", cli_stop, "stop [options] NAME...",
+	 "end the programs of a sandbox, and with them the sandbox",
+	 cli_stop_options,
+	 "Its changes are in memory only: what was not applied or exported is "
+	 "gone. On a\nterminal it asks first if there are any.\n"},
+	{"rm", cli_rm, "rm [options] NAME...",
+	 "remove a sandbox and its changes", cli_rm_options,
+	 "Refused while a program runs in it, unless --force.\n"},
 	{"audit", cli_audit, "audit show|summary|verify [options] FILE",
 	 "read, count and check an audit stream", cli_audit_options,
 	 "FILE may be -, for standard input. verify finds any damage and, with "
@@ -149,7 +170,9 @@ int cli_run(int argc, char **argv)
 		cli_config_fini(&cfg);
 		return CLI_FAILED;
 	}
-	status = sentry_run(&cfg);
+	status = cfg.keep ? cli_run_kept(&cfg) :
+		 cfg.name ? session_run(&cfg) :
+			    sentry_run(&cfg);
 	cli_config_fini(&cfg);
 	return status;
 }

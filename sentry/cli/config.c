@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "cli.h"
+#include "../session/session.h"
 
 extern char **environ;
 
@@ -319,8 +320,10 @@ const struct opt cli_run_options[] = {
 	 "offer to bring the changes to the host, afterwards"},
 	{"insecure-no-userns", 0, NULL, OPT_FLAG, AT(cfg.insecure_no_userns),
 	 NULL, "run without user namespaces: a weaker wall"},
-	{"name", 0, "NAME", OPT_MISSING, 0, NULL, "kept sandboxes"},
-	{"keep", 0, NULL, OPT_MISSING, 0, NULL, "kept sandboxes"},
+	{"name", 0, "NAME", OPT_STRING, AT(cfg.name), NULL,
+	 "a name, by which exec, inspect and others reach it"},
+	{"keep", 0, NULL, OPT_FLAG, AT(cfg.keep), NULL,
+	 "the sandbox stays when the command has ended, until stop or rm"},
 	{"policy", 0, "FILE", OPT_MISSING, 0, NULL,
 	 "policy files; use --ro, --rw, --hide and --profile"},
 	{"net-allow", 0, "HOST", OPT_MISSING, 0, NULL,
@@ -461,6 +464,26 @@ static int config_workdir(struct run_options *o)
 	return 0;
 }
 
+static int config_name(const struct config *cfg)
+{
+	if (cfg->name && session_check_name("--name", cfg->name))
+		return -EINVAL;
+	if (!cfg->keep)
+		return 0;
+	if (!cfg->name) {
+		log_info("run: --keep needs a --name to find it again");
+		return -EINVAL;
+	}
+	if (cfg->diff || cfg->apply != APPLY_NONE) {
+		log_info("run: %s is for a sandbox that ends; with --keep, use "
+			 "`cloche %s %s` afterwards",
+			 cfg->diff ? "--diff" : "--apply",
+			 cfg->diff ? "diff" : "apply", cfg->name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 	       int *rest)
 {
@@ -475,6 +498,10 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 	*rest = first;
 	if (o.cfg.json && !o.cfg.diff) {
 		log_info("run: --json goes with --diff");
+		first = -EINVAL;
+		goto fail;
+	}
+	if (config_name(&o.cfg)) {
 		first = -EINVAL;
 		goto fail;
 	}
