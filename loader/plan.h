@@ -79,8 +79,13 @@ struct plan {
 	uint32_t nprepend;
 	uint32_t strings_len;
 	uint64_t personality; /* READ_IMPLIES_EXEC and the like, 0 */
-	char strings[PLAN_STRINGS];
 	char message[256]; /* NUL-terminated; may be empty */
+	/* Last: only the bytes in use are written to the guest. */
+	char strings[PLAN_STRINGS];
 };
+
+/* Bytes of a plan that its reader looks at. */
+#define PLAN_SIZE(p) \
+	(__builtin_offsetof(struct plan, strings) + (p)->strings_len)
 
 #endif

@@ -189,16 +189,15 @@ static int call_addfd(struct call *c, int fd, bool cloexec, int at,
 		.newfd = at >= 0 ? (uint32_t)at : 0,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
-	int ret = addfd_uninterrupted(c, &add);
 
-	close(fd);
-	return ret;
+	return addfd_uninterrupted(c, &add);
 }
 
 int64_t call_return_fd(struct call *c, int fd, bool cloexec)
 {
 	int ret = call_addfd(c, fd, cloexec, -1, SECCOMP_ADDFD_FLAG_SEND);
 
+	close(fd);
 	if (ret >= 0) {
 		if (c->ev.ret == 0)
 			c->ev.ret = ret;
@@ -210,7 +209,15 @@ int64_t call_return_fd(struct call *c, int fd, bool cloexec)
 
 int call_inject_fd(struct call *c, int fd, bool cloexec, int at)
 {
-	return call_addfd(c, fd, cloexec, at, 0);
+	int ret = call_addfd(c, fd, cloexec, at, 0);
+
+	close(fd);
+	return ret;
+}
+
+int call_inject_copy(struct call *c, int fd, bool cloexec)
+{
+	return call_addfd(c, fd, cloexec, -1, 0);
 }
 
 bool call_lock(struct call *c)

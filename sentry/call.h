@@ -109,6 +109,9 @@ int64_t call_return_fd(struct call *c, int fd, bool cloexec);
  * at >= 0 it replaces that number (dup2). */
 int MUST_CHECK call_inject_fd(struct call *c, int fd, bool cloexec, int at);
 
+/* As call_inject_fd at the lowest free number, but fd stays the caller's. */
+int MUST_CHECK call_inject_copy(struct call *c, int fd, bool cloexec);
+
 /* Runs fn(c, arg) on a worker without the state lock; it may block: c->cancel
  * is set and the thread gets a signal when a guest signal is pending, and fn
  * should then return -EINTR. Its result is the call's (including CALL_DONE).

@@ -50,6 +50,8 @@ static void audit_exec(struct sentry *s, struct task *t, const char *call,
 		.verdict = AUDIT_ALLOW,
 	};
 
+	if (!s->cfg->audit)
+		return; /* nobody reads what was allowed */
 	ev.tid = task_vtid(t);
 	ev.pid = tgroup_vpid(t->tg);
 	ev.ppid = t->tg->parent ? tgroup_vpid(t->tg->parent) : 0;
@@ -62,6 +64,8 @@ static void audit_refused(struct sentry *s, pid_t tid, const char *path,
 	struct strbuf b;
 	struct task *t;
 
+	if (!s->cfg->audit)
+		return;
 	strbuf_init(&b, 0);
 	strbuf_puts(&b, "{\"path\":");
 	strbuf_json_string(&b, path, strlen(path));
@@ -339,7 +343,8 @@ void exec_event(struct sentry *s, pid_t tid)
 		task_exec_rename(s, t, tid);
 		if (genuine) {
 			p = t->tg->exec_plan;
-			args_json(tid, p->exe_path, &b);
+			if (s->cfg->audit)
+				args_json(tid, p->exe_path, &b);
 			tgroup_take_exe(t->tg, p);
 			cred_exec(t);
 			audit_exec(s, t, "exec", p->exe_path, b.data, b.len,
@@ -364,7 +369,7 @@ void exec_audit_exit(struct sentry *s, struct task *t, int status)
 	};
 	char args[64];
 
-	if (t->tg->ntasks != 1)
+	if (t->tg->ntasks != 1 || !s->cfg->audit)
 		return;
 	ev.pid = t->tg->vpid;
 	ev.tid = t->vtid;
@@ -387,35 +392,41 @@ bool exec_is_plan_request(struct call *c)
 	       c->args[3] == PLAN_MODE;
 }
 
-/* The descriptor table may be full up to the guest's limit: two more are
- * allowed for the moment of injection. The stub closes them before the jump. */
+/* One image into the guest. Its descriptor table may be full up to the limit:
+ * then more is allowed for the moment of injection, never above the hard
+ * limit. The stub closes it before the jump. */
+static int inject_image(struct call *c, int fd)
+{
+	pid_t pid = c->task->tg->pid;
+	struct rlimit old, more;
+	int ret = call_inject_copy(c, fd, true);
+
+	if (ret != -EMFILE || prlimit(pid, RLIMIT_NOFILE, NULL, &old) < 0)
+		return ret;
+	more = old;
+	more.rlim_cur = more.rlim_max;
+	if (prlimit(pid, RLIMIT_NOFILE, &more, NULL) < 0)
+		return ret;
+	ret = call_inject_copy(c, fd, true);
+	if (prlimit(pid, RLIMIT_NOFILE, &old, NULL) < 0)
+		return -EIO;
+	return ret;
+}
+
 static int inject_images(struct call *c, struct exec_plan *p)
 {
-	struct rlimit old, more;
-	pid_t pid = c->task->tg->pid;
-	bool raised;
-	int fd;
+	int fd = inject_image(c, p->program_fd);
 
-	raised = prlimit(pid, RLIMIT_NOFILE, NULL, &old) == 0;
-	more = old;
-	more.rlim_cur = more.rlim_max; /* never above what is allowed */
-	raised = raised && more.rlim_cur != old.rlim_cur &&
-		 prlimit(pid, RLIMIT_NOFILE, &more, NULL) == 0;
-	fd = call_inject_fd(c, fd_take(&p->program_fd), true, -1);
-	if (fd >= 0) {
-		p->plan.program.fd = fd;
-		fd = 0;
-	}
-	if (!fd && p->interp_fd >= 0) {
-		fd = call_inject_fd(c, fd_take(&p->interp_fd), true, -1);
-		if (fd >= 0) {
-			p->plan.interp.fd = fd;
-			fd = 0;
-		}
-	}
-	if (raised && prlimit(pid, RLIMIT_NOFILE, &old, NULL) < 0)
-		return -EIO;
-	return fd;
+	if (fd < 0)
+		return fd;
+	p->plan.program.fd = fd;
+	if (p->interp_fd < 0)
+		return 0;
+	fd = inject_image(c, p->interp_fd);
+	if (fd < 0)
+		return fd;
+	p->plan.interp.fd = fd;
+	return 0;
 }
 
 int64_t exec_answer_plan(struct call *c)
@@ -428,7 +439,7 @@ int64_t exec_answer_plan(struct call *c)
 	c->task->tg->exec_plan = NULL;
 	ret = inject_images(c, p);
 	if (!ret)
-		ret = call_write(c, c->args[1], &p->plan, sizeof(p->plan));
+		ret = call_write(c, c->args[1], &p->plan, PLAN_SIZE(&p->plan));
 	exec_plan_destroy(p);
 	return ret;
 }

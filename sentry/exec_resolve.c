@@ -242,12 +242,20 @@ static void note_exe(struct resolver *r, struct vref *exe)
 	sentry_unlock(r->s);
 }
 
-static bool aslr_wanted(pid_t tid)
+static bool aslr_wanted(struct resolver *r)
 {
 	char path[64], buf[16];
+	struct task *t;
+	bool asked;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/personality", tid);
+	sentry_lock(r->s);
+	t = task_find(r->s, r->tid);
+	asked = t && t->tg->persona_set;
+	sentry_unlock(r->s);
+	if (!asked)
+		return r->s->aslr;
+	snprintf(path, sizeof(path), "/proc/%d/personality", r->tid);
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
 	if (n <= 0)
@@ -297,7 +305,7 @@ static int resolve(struct resolver *r, struct exec_plan *p)
 	q.execfn = r->execfn;
 	q.comm = r->req->path[0] ? NULL : r->exe_path;
 	q.args = r->args.count ? &r->args : NULL;
-	q.randomize = aslr_wanted(r->tid);
+	q.randomize = aslr_wanted(r);
 	fill_ids(r, &q);
 	memcpy(p->exe_path, r->exe_path, sizeof(p->exe_path));
 	return plan_fill(&p->plan, &q);

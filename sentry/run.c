@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/personality.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -69,12 +70,25 @@ void sentry_unlock(struct sentry *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* personality(2), and the system's switch (proc_sys_kernel(5)). */
+static bool aslr_is_on(void)
+{
+	char c = '2';
+	AUTO_CLOSE int fd = open("/proc/sys/kernel/randomize_va_space",
+				 O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && read(fd, &c, 1) == 1 && c == '0')
+		return false;
+	return !(personality(0xffffffff) & ADDR_NO_RANDOMIZE);
+}
+
 static void sentry_init(struct sentry *s, const struct config *cfg)
 {
 	uint64_t id = 0;
 	struct timespec ts;
 
 	s->cfg = cfg;
+	s->aslr = aslr_is_on();
 	pthread_mutex_init(&s->lock, NULL);
 	htable_init(&s->tasks);
 	htable_init(&s->tgroups_by_pid);

@@ -188,6 +188,7 @@ static struct tgroup *tgroup_new(struct sentry *s, struct tgroup *parent,
 		tg->nofile = parent->nofile;
 		tg->core = parent->core;
 		tg->dumpable = parent->dumpable;
+		tg->persona_set = parent->persona_set;
 		tg->exe_path = parent->exe_path ? xstrdup(parent->exe_path) :
 						  NULL;
 		if (parent->exe.inode) {

@@ -52,6 +52,7 @@ struct tgroup {
 	char *comm_args;       /* NULL; reserved for /proc cmdline */
 	struct rlimit nofile, core; /* virtual values */
 	bool dumpable;		    /* PR_SET_DUMPABLE, virtual */
+	bool persona_set; /* personality(2) was called, here or before */
 	uint64_t start_ns;
 	struct list posix_locks; /* locks.c */
 	void *exec_plan;	 /* exec.c: pending plan of this exec */

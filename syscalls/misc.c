@@ -26,3 +26,11 @@ int64_t h_seccomp(struct call *c)
 		return help_refuse_args(c, EINVAL, "seccomp flags");
 	return -EINVAL;
 }
+
+/* Only a register decides; the next exec asks the kernel what came of it. */
+int64_t h_personality(struct call *c)
+{
+	if ((uint32_t)c->args[0] != 0xffffffff)
+		c->task->tg->persona_set = true;
+	return CALL_CONTINUE;
+}
