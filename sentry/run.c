@@ -627,7 +627,7 @@ int sentry_run(struct config *cfg)
 	if (keeps)
 		stdio_none(&r->io);
 	else
-		stdio_classify(&r->io);
+		stdio_classify(&r->io, cfg->limits.output);
 	if (policy_new(cfg, &s->policy))
 		return EXIT_CLOCHE;
 	getrlimit(RLIMIT_CORE, &r->core);

@@ -46,6 +46,28 @@ static void relay_prepare(struct stdio *io, int i)
 	io->fds[i] = sv[1];
 }
 
+/* stdout or stderr through a pipe that counts; one pipe where both are the
+ * same file, so that their order stays. */
+static void count_prepare(struct stdio *io, int i)
+{
+	struct stat a, b;
+	int p[2];
+
+	if (io->fds[i] < 0 || io->relay_local[i] >= 0)
+		return;
+	if (i == 2 && io->counted[1] && fstat(1, &a) == 0 &&
+	    fstat(2, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino) {
+		io->fds[2] = io->fds[1];
+		return;
+	}
+	if (pipe2(p, O_CLOEXEC) < 0)
+		die("cannot count the output: %s", strerror(errno));
+	io->relay_local[i] = p[0];
+	io->relay_remote[i] = i;
+	io->fds[i] = p[1];
+	io->counted[i] = true;
+}
+
 static void classify_one(struct stdio *io, int i)
 {
 	struct stat st;
@@ -78,6 +100,7 @@ static void classify_one(struct stdio *io, int i)
 void stdio_none(struct stdio *io)
 {
 	memset(io, 0, sizeof(*io));
+	pthread_mutex_init(&io->lock, NULL);
 	for (int i = 0; i < 3; i++)
 		io->fds[i] = io->relay_local[i] = io->relay_remote[i] = -1;
 }
@@ -104,11 +127,14 @@ const char *stdio_refused(int fd)
 				      "a device";
 }
 
-void stdio_classify(struct stdio *io)
+void stdio_classify(struct stdio *io, uint64_t max_output)
 {
 	stdio_none(io);
+	io->output_left = max_output;
 	for (int i = 0; i < 3; i++)
 		classify_one(io, i);
+	for (int i = 1; i < 3 && max_output; i++)
+		count_prepare(io, i);
 }
 
 int stdio_register(struct stdio *io, struct sentry *s)
@@ -129,13 +155,15 @@ int stdio_register(struct stdio *io, struct sentry *s)
 }
 
 struct relay_arg {
+	struct stdio *io;
 	int from, to;
+	bool counted;
 };
 
 static bool write_all(int fd, const char *p, size_t n)
 {
 	while (n) {
-		ssize_t w = send(fd, p, n, MSG_NOSIGNAL);
+		ssize_t w = write(fd, p, n); /* SIGPIPE is ignored */
 
 		if (w < 0 && errno == EINTR)
 			continue;
@@ -147,31 +175,53 @@ static bool write_all(int fd, const char *p, size_t n)
 	return true;
 }
 
+/* How much of n more bytes may still be put out. */
+static size_t output_take(struct stdio *io, size_t n)
+{
+	size_t may;
+
+	pthread_mutex_lock(&io->lock);
+	may = n < io->output_left ? n : (size_t)io->output_left;
+	io->output_left -= may;
+	io->output_cut += n - may;
+	pthread_mutex_unlock(&io->lock);
+	return may;
+}
+
 static void *relay_main(void *arg)
 {
 	struct relay_arg a = *(struct relay_arg *)arg;
 	char *buf = xmalloc(RELAY_BUFFER);
+	bool broken = false;
 	ssize_t n;
 
 	free(arg);
-	for (;;) {
-		n = recv(a.from, buf, RELAY_BUFFER, 0);
+	while (!broken) {
+		n = read(a.from, buf, RELAY_BUFFER);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0 || !write_all(a.to, buf, (size_t)n))
+		if (n <= 0)
 			break;
+		if (a.counted)
+			n = (ssize_t)output_take(a.io, (size_t)n);
+		broken = !write_all(a.to, buf, (size_t)n);
 	}
-	shutdown(a.to, SHUT_WR);
+	/* A reader that left: the guest's next write must fail as well. */
+	if (broken && a.counted)
+		close(a.from);
+	if (!a.counted) {
+		shutdown(a.from, SHUT_RD);
+		shutdown(a.to, SHUT_WR);
+	}
 	free(buf);
 	return NULL;
 }
 
-static int relay_thread(struct stdio *io, int from, int to)
+static int relay_thread(struct stdio *io, int from, int to, bool counted)
 {
 	struct relay_arg *a = xmalloc(sizeof(*a));
 
-	a->from = from;
-	a->to = to;
+	*a = (struct relay_arg){io, from, to, counted};
 	if (pthread_create(&io->relay_thread[io->nrelays], NULL, relay_main,
 			   a)) {
 		free(a);
@@ -190,12 +240,15 @@ int stdio_relay_start(struct stdio *io)
 			continue;
 		close(io->fds[i]); /* the guests hold it now */
 		ret = relay_thread(io, io->relay_local[i],
-				   io->relay_remote[i]);
-		if (ret)
-			return ret;
+				   io->relay_remote[i], io->counted[i]);
+		if (ret || io->counted[i]) {
+			if (ret)
+				return ret;
+			continue;
+		}
 		/* Towards the guest nobody waits for the end. */
 		ret = relay_thread(io, io->relay_remote[i],
-				   io->relay_local[i]);
+				   io->relay_local[i], false);
 		if (ret)
 			return ret;
 		pthread_detach(io->relay_thread[--io->nrelays]);
@@ -208,4 +261,8 @@ void stdio_relay_finish(struct stdio *io)
 	for (unsigned i = 0; i < io->nrelays; i++)
 		pthread_join(io->relay_thread[i], NULL);
 	io->nrelays = 0;
+	if (io->output_cut)
+		log_info("%llu bytes of output over the limit were dropped; "
+			 "--max-output sets it",
+			 (unsigned long long)io->output_cut);
 }

@@ -329,7 +329,7 @@ int session_exec(const struct session_exec *x)
 	if (x->detach)
 		no_descriptors(&a->io);
 	else
-		stdio_classify(&a->io);
+		stdio_classify(&a->io, 0);
 	if (send_exec(a) == 0)
 		status = x->detach ? 0 : attach_wait(a);
 	auto_close_fd(&a->master);
