@@ -76,7 +76,6 @@ TEST(limits_and_objects_of_init)
 
 	REFUSED(prlimit(1, RLIMIT_CPU, &r, NULL));
 	REFUSED(syscall(SYS_kcmp, getpid(), 1, 0, 0, 0));
-	REFUSED(syscall(SYS_move_pages, 1, 0, NULL, NULL, NULL, 0));
 }
 
 TEST(proc_of_init_and_parent_gives_nothing)
