@@ -286,6 +286,38 @@ static void mend_interrupted(struct sentry *s, pid_t tid, int sig)
 		log_debug("mending thread %d: %s", tid, strerror(errno));
 }
 
+/* The kernel tells the sender's kernel id; a virtual one belongs there. What
+ * is taken by sigwait or a signalfd makes no stop and keeps the kernel's. */
+static void mend_sender(struct sentry *s, pid_t tid, int sig)
+{
+	uid_t shown = s->bare ? s->kuid : s->cfg->uid, uid = shown;
+	struct tgroup *tg;
+	siginfo_t si;
+
+	if (!s->cfg->virtual_root && shown == s->cfg->uid)
+		return;
+	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &si) < 0)
+		return;
+	if (si.si_code != SI_USER && si.si_code != SI_TKILL &&
+	    si.si_code != SI_QUEUE && (sig != SIGCHLD || si.si_code <= 0))
+		return;
+	if (si.si_uid != shown)
+		return; /* a number of the program's own making */
+	sentry_lock(s);
+	tg = s->bare ? tgroup_find(s, si.si_pid)
+		     : tgroup_find_virtual(s, si.si_pid);
+	if (tg && !list_empty(&tg->tasks))
+		uid = list_entry(tg->tasks.next, struct task, list)->cred->ruid;
+	else if (s->bare)
+		uid = s->cfg->uid; /* it has gone */
+	sentry_unlock(s);
+	if (uid == shown)
+		return;
+	si.si_uid = uid;
+	if (ptrace(PTRACE_SETSIGINFO, tid, 0, &si) < 0)
+		log_debug("siginfo of thread %d: %s", tid, strerror(errno));
+}
+
 static bool is_stop_signal(int sig)
 {
 	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
@@ -363,6 +395,7 @@ static void on_stop(struct sentry *s, struct trace *tr, pid_t tid, int status)
 		return;
 	}
 	mend_interrupted(s, tid, sig);
+	mend_sender(s, tid, sig);
 	trace_cont(tid, sig);
 }
 
