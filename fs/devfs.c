@@ -103,8 +103,8 @@ static int open_device(int dirfd, const char *name, dev_t rdev, int flags,
 	if (!S_ISCHR(st.st_mode) || st.st_rdev != rdev)
 		return -ENXIO;
 	f = openat(dirfd, name,
-		   (flags & (O_ACCMODE | O_APPEND | O_NONBLOCK)) | O_NOCTTY |
-			   O_NOFOLLOW | O_CLOEXEC);
+		   (flags & (O_ACCMODE | O_APPEND | O_NONBLOCK | O_NOFOLLOW)) |
+			   O_NOCTTY | O_CLOEXEC);
 	if (f < 0)
 		return -errno;
 	if (fstat(f, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != rdev)

@@ -169,6 +169,7 @@ static int direct_open(struct vfs_ctx *ctx, struct inode *inode,
 	struct ov_node *n = ov_node(inode);
 	struct vfs *vfs = n->ov->sb->vfs;
 	AUTO_CLOSE int fd = -1;
+	struct stat st;
 	int ret;
 
 	(void)ctx;
@@ -177,12 +178,13 @@ static int direct_open(struct vfs_ctx *ctx, struct inode *inode,
 		return vfs_dir_standin(vfs, inode, dentry, &out->fd);
 	if (!S_ISREG(inode->type))
 		return S_ISLNK(inode->type) ? -ELOOP : -ENXIO;
-	ret = hostfs_open(n->lhost, n->lname,
-			  flags & (O_ACCMODE | O_TRUNC | O_APPEND | O_DIRECT |
-				   O_SYNC | O_DSYNC),
-			  &n->lst, &fd);
+	ret = hostfs_open_stat(n->lhost, n->lname,
+			       flags & (O_ACCMODE | O_TRUNC | O_APPEND |
+					O_DIRECT | O_SYNC | O_DSYNC |
+					O_NONBLOCK | O_NOFOLLOW),
+			       &n->lst, &fd, &st);
 	if (!ret)
-		ret = vfs_object_add_host(vfs, fd, inode, dentry);
+		ret = vfs_object_add_host(vfs, fd, &st, inode, dentry);
 	if (!ret)
 		out->fd = fd_take(&fd);
 	return ret == -ESTALE ? -ENOENT : ret;

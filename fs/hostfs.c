@@ -13,6 +13,7 @@
 
 enum { HOSTFS_OPEN_MAX = 256 };
 
+#define HOST_LARGEFILE 0100000 /* O_LARGEFILE is 0 in 64-bit headers */
 #define HOSTFS_RESOLVE \
 	(RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH)
 
@@ -61,12 +62,15 @@ void hostfs_init(struct hostfs *fs, bool trusted)
 	list_init(&fs->lru);
 	fs->open_count = 0;
 	fs->trusted = trusted;
+	fs->euid = geteuid();
 }
 
 static int host_openat(int dirfd, const char *name, int flags)
 {
+	/* What F_GETFL shows is what open(2) without more flags leaves. */
+	int more = flags & O_PATH ? O_NOFOLLOW : HOST_LARGEFILE;
 	struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW),
+		.flags = (uint64_t)(flags | O_CLOEXEC | more),
 		.resolve = HOSTFS_RESOLVE,
 	};
 	long fd;
@@ -282,14 +286,12 @@ int hostfs_birth(struct hostdir *d, const char *name, const struct stat *want,
 	return 0;
 }
 
-static int host_verify(int fd, const struct stat *want)
+static int host_verify(int fd, const struct stat *want, struct stat *st)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, st) < 0)
 		return -EIO;
-	if (!S_ISREG(st.st_mode) || st.st_dev != want->st_dev ||
-	    st.st_ino != want->st_ino)
+	if (!S_ISREG(st->st_mode) || st->st_dev != want->st_dev ||
+	    st->st_ino != want->st_ino)
 		return -ESTALE;
 	return 0;
 }
@@ -301,11 +303,12 @@ static int host_open_checked(int dirfd, const char *name, int flags,
 {
 	char path[64];
 	AUTO_CLOSE int pfd = host_openat(dirfd, name, O_PATH);
+	struct stat st;
 	int fd, ret;
 
 	if (pfd < 0)
 		return pfd;
-	ret = host_verify(pfd, want);
+	ret = host_verify(pfd, want, &st);
 	if (ret < 0)
 		return ret;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", pfd);
@@ -316,13 +319,23 @@ static int host_open_checked(int dirfd, const char *name, int flags,
 int hostfs_open(struct hostdir *d, const char *name, int flags,
 		const struct stat *want, int *fd)
 {
+	struct stat st;
+
+	return hostfs_open_stat(d, name, flags, want, fd, &st);
+}
+
+int hostfs_open_stat(struct hostdir *d, const char *name, int flags,
+		     const struct stat *want, int *fd, struct stat *st)
+{
 	int dirfd = hostdir_fd(d);
-	int ret, got, noatime;
+	int ret, got, noatime, keep = flags & (O_APPEND | O_DIRECT);
+	bool asked = flags & O_NONBLOCK;
 
 	if (dirfd < 0)
 		return dirfd;
 	flags |= O_NONBLOCK | O_NOCTTY;
-	noatime = geteuid() == 0 || geteuid() == want->st_uid ? O_NOATIME : 0;
+	noatime = d->fs->euid == 0 || d->fs->euid == want->st_uid ? O_NOATIME
+								   : 0;
 	for (;;) {
 		got = d->fs->trusted ?
 			host_openat(dirfd, name, flags | noatime) :
@@ -333,13 +346,13 @@ int hostfs_open(struct hostdir *d, const char *name, int flags,
 	}
 	if (got < 0)
 		return hostfs_errno(-got);
-	ret = host_verify(got, want);
+	ret = host_verify(got, want, st);
 	if (ret < 0) {
 		close(got);
 		return ret;
 	}
-	/* The caller's description must not be non-blocking. */
-	if (fcntl(got, F_SETFL, (flags & (O_APPEND | O_DIRECT)) | noatime) < 0)
+	/* The caller's description is non-blocking only if it asked. */
+	if (!asked && fcntl(got, F_SETFL, keep | noatime) < 0)
 		log_host(errno, "F_SETFL");
 	*fd = got;
 	return 0;

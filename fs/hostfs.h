@@ -26,6 +26,7 @@ struct hostfs {
 	struct list lru; /* hostdirs with a descriptor, oldest first */
 	unsigned open_count;
 	bool trusted; /* host tree is taken as fixed */
+	uid_t euid; /* ours, when it was set up */
 };
 
 struct hostdir {
@@ -71,6 +72,10 @@ int MUST_CHECK hostfs_birth(struct hostdir *d, const char *name,
 /* Opens a regular file that must be the one in *want (dev, ino): -ESTALE. */
 int MUST_CHECK hostfs_open(struct hostdir *d, const char *name, int flags,
 			   const struct stat *want, int *fd);
+/* The same; *st is what it is now. */
+int MUST_CHECK hostfs_open_stat(struct hostdir *d, const char *name, int flags,
+				const struct stat *want, int *fd,
+				struct stat *st);
 /* O_PATH descriptor of a file (name) or of d itself (name NULL). Owned. */
 int MUST_CHECK hostfs_open_path(struct hostdir *d, const char *name, int *fd);
 /* A readable descriptor of d, for getdents. Owned. */

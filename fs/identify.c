@@ -106,22 +106,18 @@ static int object_stamp(struct object *o, int fd, const struct stat *st)
 	return birth_time(fd, &o->btime);
 }
 
-int vfs_object_add_host(struct vfs *vfs, int fd, struct inode *inode,
-			struct dentry *dentry)
+int vfs_object_add_host(struct vfs *vfs, int fd, const struct stat *st,
+			struct inode *inode, struct dentry *dentry)
 {
-	struct object *o;
-	struct stat st;
+	struct object *o = object_find(vfs, st->st_dev, st->st_ino);
 
-	if (fstat(fd, &st) < 0)
-		return -EIO;
-	o = object_find(vfs, st.st_dev, st.st_ino);
 	if (o && o->inode == inode && o->host &&
-	    !memcmp(&o->ctime, &st.st_ctim, sizeof(o->ctime))) {
+	    !memcmp(&o->ctime, &st->st_ctim, sizeof(o->ctime))) {
 		object_set(o, inode, dentry);
 		return 0;
 	}
-	o = object_add(vfs, st.st_dev, st.st_ino, inode, dentry);
-	return object_stamp(o, fd, &st);
+	o = object_add(vfs, st->st_dev, st->st_ino, inode, dentry);
+	return object_stamp(o, fd, st);
 }
 
 void vfs_object_del(struct vfs *vfs, dev_t dev, ino_t ino)
@@ -192,6 +188,13 @@ int vfs_identify(struct vfs *vfs, int fd, struct vref *out, struct stat *st,
 						      : o->dentry);
 	*opath = o->opath;
 	return 0;
+}
+
+int vfs_shown_flags(struct vfs *vfs, const struct stat *st, int flags)
+{
+	const struct object *o = object_find(vfs, st->st_dev, st->st_ino);
+
+	return o && o->host && !o->stdio ? flags & ~O_NOATIME : flags;
 }
 
 int vfs_object_find(struct vfs *vfs, dev_t dev, ino_t ino, struct vref *out)

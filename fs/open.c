@@ -73,7 +73,7 @@ static int open_inode(struct vfs_ctx *ctx, struct inode *inode,
 
 	if (!inode->ops->open)
 		return -ENXIO;
-	flags &= ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+	flags &= ~(O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY);
 	if (created || !S_ISREG(inode->type))
 		flags &= ~O_TRUNC;
 	err = inode->ops->open(ctx, inode, dentry, flags, out);

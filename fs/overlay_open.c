@@ -9,7 +9,7 @@
 
 #define OV_OPEN_FLAGS                                                     \
 	(O_ACCMODE | O_TRUNC | O_APPEND | O_NONBLOCK | O_DIRECT | O_SYNC | \
-	 O_DSYNC | O_NOATIME)
+	 O_DSYNC | O_NOATIME | O_NOFOLLOW)
 
 static int ov_register(struct ov_node *n, struct dentry *dentry)
 {
@@ -36,7 +36,8 @@ int ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
 		ret = ov_object_place(n, &dirfd, &name);
 	if (ret < 0)
 		return ret;
-	flags = (flags & OV_OPEN_FLAGS) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+	/* No link stands there, and O_NOFOLLOW would show in F_GETFL. */
+	flags = (flags & OV_OPEN_FLAGS) | O_NOCTTY | O_CLOEXEC;
 	fd = openat(dirfd, name, flags);
 	if (fd < 0 && errno == EINVAL && (flags & O_DIRECT))
 		fd = openat(dirfd, name, flags & ~O_DIRECT);
@@ -48,14 +49,18 @@ int ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
 	return ret;
 }
 
-static int ov_open_lower(struct ov_node *n, struct dentry *dentry, int *out)
+static int ov_open_lower(struct ov_node *n, struct dentry *dentry, int flags,
+			 int *out)
 {
 	AUTO_CLOSE int fd = -1;
-	int ret = hostfs_open(n->lhost, n->lname, O_RDONLY, &n->lst, &fd);
+	struct stat st;
+	int ret = hostfs_open_stat(n->lhost, n->lname,
+				   flags & OV_OPEN_FLAGS & ~O_NOATIME, &n->lst,
+				   &fd, &st);
 
 	if (ret < 0)
 		return ret == -ESTALE ? -ENOENT : ret;
-	ret = vfs_object_add_host(n->ov->sb->vfs, fd, n->inode, dentry);
+	ret = vfs_object_add_host(n->ov->sb->vfs, fd, &st, n->inode, dentry);
 	if (!ret)
 		*out = fd_take(&fd);
 	return ret;
@@ -68,7 +73,7 @@ static int ov_open_reg(struct vfs_ctx *ctx, struct ov_node *n,
 	int ret;
 
 	if (!writes && !n->upper)
-		return ov_open_lower(n, dentry, &out->fd);
+		return ov_open_lower(n, dentry, flags, &out->fd);
 	if (writes) {
 		ret = ov_copy_up(n, dentry, flags & O_TRUNC, &out->job);
 		if (ret == -EINPROGRESS) {
@@ -81,7 +86,8 @@ static int ov_open_reg(struct vfs_ctx *ctx, struct ov_node *n,
 	return ov_open_object(ctx, n, dentry, flags, &out->fd);
 }
 
-static int ov_open_dir(struct ov_node *n, struct dentry *dentry, int *out)
+static int ov_open_dir(struct ov_node *n, struct dentry *dentry, int flags,
+		       int *out)
 {
 	AUTO_CLOSE int fd = -1;
 	int at, ret;
@@ -91,7 +97,8 @@ static int ov_open_dir(struct ov_node *n, struct dentry *dentry, int *out)
 	at = ov_mirror_fd(n);
 	if (at < 0)
 		return at;
-	fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(at, ".", O_RDONLY | O_CLOEXEC |
+				     (flags & (O_DIRECTORY | O_NOFOLLOW)));
 	if (fd < 0)
 		return ov_store_errno(errno, "open directory");
 	ret = ov_register(n, dentry);
@@ -130,7 +137,7 @@ int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
 	case S_IFREG:
 		return ov_open_reg(ctx, n, dentry, flags, out);
 	case S_IFDIR:
-		return ov_open_dir(n, dentry, &out->fd);
+		return ov_open_dir(n, dentry, flags, &out->fd);
 	case S_IFIFO:
 		return ov_open_fifo(ctx, n, dentry, flags, out);
 	case S_IFLNK:
@@ -147,7 +154,7 @@ int overlay_make_store(struct vfs_ctx *ctx, struct inode *inode,
 	int ret;
 
 	if (!S_ISREG(inode->type))
-		return S_ISDIR(inode->type) ? ov_open_dir(n, dentry, fd) :
+		return S_ISDIR(inode->type) ? ov_open_dir(n, dentry, flags, fd) :
 					      -EINVAL;
 	ret = ov_copy_up(n, dentry, false, job);
 	return ret < 0 ? ret : ov_open_object(ctx, n, dentry, flags, fd);

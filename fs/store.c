@@ -390,8 +390,7 @@ int store_standin_file(struct store *s, const void *data, size_t len,
 	if (!ret && fstat(made, st) < 0)
 		ret = store_errno(errno, "fstat");
 	if (!ret) {
-		got = openat(s->side, name,
-			     flags | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+		got = openat(s->side, name, flags | O_NOCTTY | O_CLOEXEC);
 		if (got < 0)
 			ret = store_errno(errno, "stand-in");
 	}

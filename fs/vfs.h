@@ -238,6 +238,9 @@ int vfs_job_finish(struct vfs *vfs, struct vfs_job *job, int result);
 int MUST_CHECK vfs_identify(struct vfs *vfs, int fd, struct vref *out,
 			    struct stat *st, bool *opath);
 
+/* What F_GETFL may say of it: without what we added to flags when opening. */
+int vfs_shown_flags(struct vfs *vfs, const struct stat *st, int flags);
+
 /* Registers an inherited descriptor 0-2 that is a host regular file, so that
  * fstat works and a reopen never gives more access than it has. */
 int MUST_CHECK vfs_register_stdio(struct vfs *vfs, int fd, const char *name,

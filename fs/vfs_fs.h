@@ -220,10 +220,11 @@ struct vfs {
 int MUST_CHECK vfs_object_add(struct vfs *vfs, dev_t dev, ino_t ino,
 			      struct inode *inode, struct dentry *dentry,
 			      bool opath);
-/* The same for a host file, told by its birth and change time as well: a
+/* The same for a host file (st: fstat of fd), told by its birth and change time as well: a
  * descriptor that no longer fits gives ESTALE (vfs_identify). */
 int MUST_CHECK vfs_object_add_host(struct vfs *vfs, int fd,
-				   struct inode *inode, struct dentry *dentry);
+				   const struct stat *st, struct inode *inode,
+				   struct dentry *dentry);
 /* Forget at once. */
 void vfs_object_del(struct vfs *vfs, dev_t dev, ino_t ino);
 

@@ -30,7 +30,7 @@ static int64_t fcntl_getfl(struct call *c)
 	err = vfs_identify(c->s->vfs, fd, &ref, &st, &opath);
 	if (err == 0 && opath)
 		return O_PATH | (flags & (O_DIRECTORY | O_NOFOLLOW));
-	return flags;
+	return err ? flags : vfs_shown_flags(c->s->vfs, &st, flags);
 }
 
 /* The range of an OFD request checked against record locks. */

@@ -281,3 +281,34 @@ TEST(open_with_a_full_table_changes_nothing)
 	OK(close(first));
 	EQ(OK(open("f", O_CREAT | O_EXCL | O_WRONLY, 0644)), first);
 }
+
+/* F_GETFL: what was asked for, and O_LARGEFILE, whose value 64-bit headers
+ * hide. */
+TEST(status_flags_are_what_was_asked_for)
+{
+	static const int more[] = {0, O_NOFOLLOW, O_APPEND, O_NONBLOCK,
+				   O_NONBLOCK | O_NOFOLLOW | O_SYNC};
+	const char *files[] = {"f", lower("file")};
+	const int large = 0100000;
+
+	put("f", "x");
+	for (size_t i = 0; i < 5; i++)
+		for (size_t k = 0; k < 2; k++) {
+			int fd = OK(open(files[k], O_RDONLY | more[i]));
+
+			EQ(fcntl(fd, F_GETFL), large | more[i]);
+			OK(close(fd));
+		}
+	for (size_t i = 0; i < 5; i++)
+		for (size_t k = 0; k < 2; k++) {
+			int fd = OK(open(files[k], O_RDWR | more[i]));
+
+			EQ(fcntl(fd, F_GETFL), large | O_RDWR | more[i]);
+			OK(close(fd));
+		}
+	EQ(fcntl(OK(open(".", O_RDONLY)), F_GETFL), large);
+	EQ(fcntl(OK(open(".", O_DIRECTORY)), F_GETFL), large | O_DIRECTORY);
+	EQ(fcntl(OK(open("/dev/null", O_WRONLY)), F_GETFL), large | O_WRONLY);
+	EQ(fcntl(OK(open("/proc/self/status", O_RDONLY)), F_GETFL), large);
+	EQ(fcntl(OK(creat("g", 0600)), F_GETFL), large | O_WRONLY);
+}
