@@ -31,8 +31,7 @@ static int take_words(char **p, const char *end, size_t n, char ***out)
 		return -ENOMEM;
 	*out = v;
 	for (size_t i = 0; i < n; i++) {
-		char *nul = *p < end ? memchr(*p, 0, (size_t)(end - *p)) :
-				       NULL;
+		char *nul = *p < end ? memchr(*p, 0, (size_t)(end - *p)) : NULL;
 
 		if (!nul)
 			return -EBADMSG;

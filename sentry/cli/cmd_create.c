@@ -9,7 +9,9 @@
 int cli_run_kept(struct config *cfg)
 {
 	struct session_exec x = {
-		.name = cfg->name, .argv = cfg->argv, .quiet = cfg->quiet,
+		.name = cfg->name,
+		.argv = cfg->argv,
+		.quiet = cfg->quiet,
 	};
 	int status = session_create(cfg);
 

@@ -26,8 +26,8 @@ static int opt_env(void *target, const char *value, struct strbuf *err)
 	}
 	o->env = realloc(o->env, (o->nenv + 2) * sizeof(*o->env));
 	BUG_ON(!o->env);
-	o->env[o->nenv++] = set == value ? xstrdup(value) :
-					   xasprintf("%s=%s", value, set);
+	o->env[o->nenv++] =
+		set == value ? xstrdup(value) : xasprintf("%s=%s", value, set);
 	o->env[o->nenv] = NULL;
 	return 0;
 }

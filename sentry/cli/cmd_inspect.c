@@ -28,9 +28,10 @@ int cli_each_name(const char *command, const struct opt *table, void *target,
 		argc -= at;
 	}
 	if (n < 1 || n > max) {
-		log_info("%s: %s", command, n ? "one name was expected" :
-						"no name given; `cloche ls` "
-						"lists the sandboxes");
+		log_info("%s: %s", command,
+			 n ? "one name was expected"
+			   : "no name given; `cloche ls` "
+			     "lists the sandboxes");
 		return CLI_FAILED;
 	}
 	for (int i = 0; i < n; i++) {
@@ -61,8 +62,8 @@ static int inspect(void *target, const char *name)
 int cli_inspect(int argc, char **argv)
 {
 	json_t *list = json_array(), *out;
-	int status = cli_each_name("inspect", NULL, list, argc, argv, argc,
-				   inspect);
+	int status =
+		cli_each_name("inspect", NULL, list, argc, argv, argc, inspect);
 
 	out = json_array_size(list) == 1 ? json_array_get(list, 0) : list;
 	if (json_array_size(list)) {

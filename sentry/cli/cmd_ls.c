@@ -35,8 +35,8 @@ static json_t *ask(const char *name)
 
 	if (ret == -ENOENT)
 		return NULL;
-	silent = json_pack("{s:s,s:s}", "name", name, "status",
-			   "not answering");
+	silent =
+		json_pack("{s:s,s:s}", "name", name, "status", "not answering");
 	if (ret ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0)
 		return silent;
@@ -61,8 +61,8 @@ static void print_age(const char *created)
 	static const struct {
 		double seconds;
 		const char *unit;
-	} units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"},
-		     {1, "second"}};
+	} units[] = {
+		{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
 	struct tm tm = {0};
 	char text[48] = "just now";
 
@@ -122,7 +122,8 @@ int cli_ls(int argc, char **argv)
 		return CLI_FAILED;
 	if (at < argc) {
 		log_info("ls: no name was expected; `cloche inspect %s` says "
-			 "all of one", argv[at]);
+			 "all of one",
+			 argv[at]);
 		return CLI_FAILED;
 	}
 	names = place_list();

@@ -11,8 +11,8 @@ struct rm_options {
 };
 
 const struct opt cli_rm_options[] = {
-	{"force", 'f', NULL, OPT_FLAG, offsetof(struct rm_options, force),
-	 NULL, "even if a program runs in it; it is killed"},
+	{"force", 'f', NULL, OPT_FLAG, offsetof(struct rm_options, force), NULL,
+	 "even if a program runs in it; it is killed"},
 	{NULL, 0, NULL, OPT_FLAG, 0, NULL, NULL},
 };
 
@@ -29,7 +29,8 @@ static int remove_one(void *target, const char *name)
 	if (session_ask(fd, name, "stop", req, &m)) {
 		if (!o->force)
 			log_info("`cloche rm --force %s` removes it in any "
-				 "case", name);
+				 "case",
+				 name);
 		return CLI_FAILED;
 	}
 	control_msg_fini(&m);

@@ -44,8 +44,8 @@ static bool agreed(const char *name, int64_t changes)
 
 	fprintf(stderr,
 		"%s has %lld change%s in memory only (`cloche diff %s` lists "
-		"them). Lose them? [y/N] ", name, (long long)changes,
-		changes == 1 ? "" : "s", name);
+		"them). Lose them? [y/N] ",
+		name, (long long)changes, changes == 1 ? "" : "s", name);
 	return fgets(line, sizeof(line), stdin) &&
 	       (line[0] == 'y' || line[0] == 'Y');
 }
@@ -69,8 +69,8 @@ static int stop(void *target, const char *name)
 		changes = 0;
 	}
 	if (session_ask(fd, name, "stop",
-			json_pack("{s:I}", "grace_ms",
-				  (json_int_t)o->grace_ms), &m))
+			json_pack("{s:I}", "grace_ms", (json_int_t)o->grace_ms),
+			&m))
 		return CLI_FAILED;
 	control_msg_fini(&m);
 	session_wait_end(fd);

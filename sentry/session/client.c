@@ -44,7 +44,8 @@ static void say_none(const char *name)
 			 name);
 	else
 		log_info("there is no sandbox named %s; `cloche create %s` "
-			 "makes one", name, name);
+			 "makes one",
+			 name, name);
 	place_list_free(names);
 }
 
@@ -157,8 +158,8 @@ static void on_message(struct attach *a, struct control_msg *last)
 	if (strcmp(event, "exited") == 0)
 		a->status = exit_status(control_number(m.root, "status", 0));
 	else if (strcmp(event, "ended") == 0)
-		a->status = (int)control_number(m.root, "status",
-						128 + SIGKILL);
+		a->status =
+			(int)control_number(m.root, "status", 128 + SIGKILL);
 	if (a->status >= 0)
 		*last = m; /* to be said when the terminal is itself again */
 	else
@@ -242,8 +243,8 @@ static int attach_wait(struct attach *a)
 	why = control_text(last.root, "why", NULL);
 	if (why)
 		log_info("%s", why);
-	else if (!last.root || !strcmp(control_text(last.root, "event", ""),
-				       "ended"))
+	else if (!last.root ||
+		 !strcmp(control_text(last.root, "event", ""), "ended"))
 		log_info("the sandbox %s has ended", a->x->name);
 	say_refused(a, last.root);
 	control_msg_fini(&last);

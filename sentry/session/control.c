@@ -160,7 +160,8 @@ int control_recv(int sock, struct control_msg *m, bool bodies, int flags)
 	} ctl = {0};
 	AUTO_FREE char *buf = xmalloc(CONTROL_MAX);
 	struct iovec iov = {buf, CONTROL_MAX};
-	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1,
+	struct msghdr mh = {.msg_iov = &iov,
+			    .msg_iovlen = 1,
 			    .msg_control = ctl.space,
 			    .msg_controllen = sizeof(ctl.space)};
 	ssize_t n;

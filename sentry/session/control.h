@@ -27,7 +27,7 @@ enum {
 };
 
 struct control_msg {
-	json_t *root; /* owned; an object */
+	json_t *root;	      /* owned; an object */
 	int fds[CONTROL_FDS]; /* owned; -1: none */
 	unsigned nfds;
 };

@@ -30,8 +30,8 @@ static void put_number(json_t *o, const char *key, uint64_t n)
 /* A limit that is not set is null. */
 static void put_limit(json_t *o, const char *key, uint64_t n)
 {
-	json_object_set_new(o, key, n ? json_integer((json_int_t)n) :
-					json_null());
+	json_object_set_new(o, key,
+			    n ? json_integer((json_int_t)n) : json_null());
 }
 
 static const char *state(const struct server *sv)
@@ -78,8 +78,8 @@ static json_t *limits_of(const struct limits *l)
 	put_limit(o, "output", l->output);
 	put_limit(o, "timeout_ms", l->timeout_ms);
 	put_limit(o, "cpu_time_ms", l->cpu_time_ms);
-	json_object_set_new(o, "cpus", l->cpus > 0 ? json_real(l->cpus) :
-						     json_null());
+	json_object_set_new(o, "cpus",
+			    l->cpus > 0 ? json_real(l->cpus) : json_null());
 	return o;
 }
 
@@ -222,11 +222,8 @@ static int op_stop(struct control_conn *c, struct control_msg *m,
 }
 
 const struct control_op control_ops[] = {
-	{"exec", op_exec, false},
-	{"signal", op_signal, false},
-	{"status", op_status, false},
-	{"inspect", op_inspect, false},
-	{"changes", op_changes, true},
-	{"stop", op_stop, false},
+	{"exec", op_exec, false},      {"signal", op_signal, false},
+	{"status", op_status, false},  {"inspect", op_inspect, false},
+	{"changes", op_changes, true}, {"stop", op_stop, false},
 	{NULL, NULL, false},
 };

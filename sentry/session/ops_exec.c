@@ -59,20 +59,20 @@ static int take_fds(struct control_msg *m, struct exec_fds *x,
 		refused = stdio_refused(x->fds[i]);
 		if (!refused)
 			continue;
-		strbuf_printf(why, "descriptor %d is %s, which is not passed "
-			      "into a sandbox", i, refused);
+		strbuf_printf(why,
+			      "descriptor %d is %s, which is not passed "
+			      "into a sandbox",
+			      i, refused);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static int open_pty(struct sentry *s, struct control_msg *m,
-		    struct exec_fds *x)
+static int open_pty(struct sentry *s, struct control_msg *m, struct exec_fds *x)
 {
 	struct winsize w = {
 		.ws_row = (unsigned short)control_number(m->root, "rows", 0),
-		.ws_col = (unsigned short)control_number(m->root, "columns",
-							 0),
+		.ws_col = (unsigned short)control_number(m->root, "columns", 0),
 	};
 	int ret;
 
@@ -164,7 +164,10 @@ static int command_start(struct server *sv, struct session_command *sc,
 	AUTO_FREE char *cwd = command_cwd(sv->s, cmd);
 	AUTO_FREE char **env = command_env(sv->s->cfg->envp, cmd->envp);
 	struct run_command rc = {
-		.cwd = cwd, .argv = cmd->argv, .envp = env, .tty = x->slave,
+		.cwd = cwd,
+		.argv = cmd->argv,
+		.envp = env,
+		.tty = x->slave,
 	};
 	int ret = register_files(sv, sc, x);
 
@@ -286,8 +289,8 @@ void command_ended(struct server *sv, uint32_t id, int wait_status)
 		if (sc->id != id)
 			continue;
 		if (sc->conn) {
-			ev = json_pack("{s:s,s:i}", "event", "exited",
-				       "status", wait_status);
+			ev = json_pack("{s:s,s:i}", "event", "exited", "status",
+				       wait_status);
 			add_denials(sv->s, ev);
 			conn_answer(sc->conn, ev);
 		}

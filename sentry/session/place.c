@@ -29,8 +29,8 @@ bool place_name_valid(const char *name)
 static int open_own(const char *path)
 {
 	struct stat st;
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-					       O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
@@ -125,8 +125,8 @@ int place_claim(const char *name, int *listener)
 	socklen_t len;
 	int err;
 	AUTO_CLOSE int dir = place_open(NULL);
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
-						    SOCK_NONBLOCK, 0);
+	AUTO_CLOSE int fd = socket(
+		AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (dir < 0 || fd < 0)
 		return dir < 0 ? dir : -errno;

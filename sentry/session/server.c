@@ -80,8 +80,7 @@ static void answer_error(struct control_conn *c, int err, const char *why)
 	json_t *root = json_object();
 
 	json_object_set_new(root, "error",
-			    control_string(why && *why ? why :
-							 strerror(-err)));
+			    control_string(why && *why ? why : strerror(-err)));
 	json_object_set_new(root, "errno", json_integer(-err));
 	conn_answer(c, root);
 }
@@ -99,8 +98,8 @@ static void server_accept(struct server *sv)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
 	struct control_conn *c;
-	int fd = accept4(sv->listener, NULL, NULL,
-			 SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd =
+		accept4(sv->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return;
@@ -184,7 +183,8 @@ static void on_request(struct control_conn *c, struct control_msg *m)
 
 	c->op = op_find(name);
 	if (!c->op) {
-		answer_error(c, -EOPNOTSUPP, "this sandbox was started by a "
+		answer_error(c, -EOPNOTSUPP,
+			     "this sandbox was started by a "
 			     "version of cloche that does not know that");
 		control_msg_fini(m);
 		return;
@@ -217,9 +217,11 @@ static void on_conn(struct control_conn *c)
 		return;
 	}
 	if (ret != -EPIPE)
-		answer_error(c, ret, ret == -EPROTO ?
-				     "this sandbox was started by another "
-				     "version of cloche" : NULL);
+		answer_error(c, ret,
+			     ret == -EPROTO
+				     ? "this sandbox was started by another "
+				       "version of cloche"
+				     : NULL);
 	conn_close(c);
 }
 
@@ -231,8 +233,8 @@ static void on_wake(struct server *sv)
 	if (read(sv->wake, &n, sizeof(n)) < 0)
 		return;
 	list_for_each_safe (p, &sv->conns) {
-		struct control_conn *c = list_entry(p, struct control_conn,
-						    link);
+		struct control_conn *c =
+			list_entry(p, struct control_conn, link);
 
 		if (!c->op || !c->op->slow || atomic_load(&c->working))
 			continue;
@@ -380,11 +382,11 @@ static void server_end(void *arg)
 	place_release(sv->name);
 	close(sv->listener);
 	list_for_each (p, &sv->conns) {
-		struct control_conn *c = list_entry(p, struct control_conn,
-						    link);
+		struct control_conn *c =
+			list_entry(p, struct control_conn, link);
 		json_t *ev = json_pack("{s:s,s:i}", "event", "ended", "status",
-				       sv->limited ? sv->limited_status :
-						     128 + SIGKILL);
+				       sv->limited ? sv->limited_status
+						   : 128 + SIGKILL);
 
 		if (sv->limited)
 			json_object_set_new(ev, "why",
@@ -415,7 +417,8 @@ int server_init(struct server *sv, const char *name, bool keeps, int ready)
 			 name, name, name);
 	else if (ret == -EPERM)
 		log_info("%s does not belong to you, or others may use it; "
-			 "remove it, or set XDG_RUNTIME_DIR", sv->place);
+			 "remove it, or set XDG_RUNTIME_DIR",
+			 sv->place);
 	else if (ret)
 		log_info("cannot make the socket %s/%s: %s", sv->place, name,
 			 strerror(-ret));
@@ -423,13 +426,17 @@ int server_init(struct server *sv, const char *name, bool keeps, int ready)
 		return ret;
 	sv->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sv->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	sv->stop_timer = timerfd_create(CLOCK_MONOTONIC,
-					TFD_CLOEXEC | TFD_NONBLOCK);
+	sv->stop_timer =
+		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	BUG_ON(sv->epoll < 0 || sv->wake < 0 || sv->stop_timer < 0);
 	sv->service = (struct run_service){
-		.arg = sv, .keeps = keeps, .fd = sv->epoll,
-		.start = server_start, .poll = server_poll,
-		.exited = server_exited, .limited = server_limited,
+		.arg = sv,
+		.keeps = keeps,
+		.fd = sv->epoll,
+		.start = server_start,
+		.poll = server_poll,
+		.exited = server_exited,
+		.limited = server_limited,
 		.end = server_end,
 	};
 	return 0;

@@ -31,9 +31,9 @@ struct control_conn {
 	struct list link; /* server.conns */
 	struct server *server;
 	int fd;
-	bool dead;	   /* closed as soon as no thread works for it */
-	atomic_bool working; /* a thread runs a slow operation for it */
-	atomic_int cancel; /* the client has gone: stop early */
+	bool dead;		/* closed as soon as no thread works for it */
+	atomic_bool working;	/* a thread runs a slow operation for it */
+	atomic_int cancel;	/* the client has gone: stop early */
 	struct control_msg msg; /* of the slow operation */
 	const struct control_op *op;
 };

@@ -69,9 +69,8 @@ static int let_go(const struct config *cfg, int *ready)
 
 static void default_signals(void)
 {
-	static const int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD,
-				   SIGPIPE, SIGTSTP, SIGALRM, SIGUSR1,
-				   SIGUSR2};
+	static const int sigs[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGCHLD,
+				   SIGPIPE, SIGTSTP, SIGALRM, SIGUSR1, SIGUSR2};
 	sigset_t none;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sigs); i++)
