@@ -16,9 +16,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "dispatch.h"
 #include "trace.h"
 #include "workers.h"
-#include "../syscalls/filter_args.h"
 #include "../syscalls/table.h"
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS

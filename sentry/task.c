@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "dispatch.h"
 #include "exec.h"
 #include "sentry.h"
-#include "../syscalls/locks.h"
 
 enum { STATUS_SIZE = 4096 };
 

@@ -13,10 +13,10 @@
 #include <fcntl.h>
 #include <time.h>
 
+#include "dispatch.h"
 #include "notify.h"
 #include "sentry.h"
 #include "trace.h"
-#include "../syscalls/dispatch.h"
 
 enum { SETTLE_TRIES = 50 }; /* of 100 us */
 

@@ -92,10 +92,11 @@ static void dispatch_who(struct call *c)
 {
 	const struct tgroup *tg = c->task->tg;
 	const char *exe = tg->exe_path;
-	char *copy = exe ? call_alloc(c, strlen(exe) + 1) : NULL;
+	size_t size = exe ? strlen(exe) + 1 : 0;
+	char *copy = exe ? call_alloc(c, size) : NULL;
 
 	if (copy)
-		strcpy(copy, exe);
+		memcpy(copy, exe, size);
 	c->ev.exe = copy;
 	c->ev.pid = tgroup_vpid(c->task->tg);
 	c->ev.tid = task_vtid(c->task);

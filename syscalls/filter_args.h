@@ -6,7 +6,7 @@
 #ifndef CLOCHE_FILTER_ARGS_H
 #define CLOCHE_FILTER_ARGS_H
 
-#include "../sentry/base/base.h"
+#include "../sentry/dispatch.h"
 
 #define FILTER_CMP_MAX 3
 
@@ -27,13 +27,6 @@ struct argrule {
 
 /* The whole table, for the compiler of the filter. */
 const struct argrule *filter_args_rules(size_t *count);
-
-/*
- * As filter_args_allow, after the truncation that the kernel does to int
- * arguments. True for a notified call means: only garbage in a high half
- * kept it from running natively, and registers alone decided that.
- */
-bool filter_args_truncated(int nr, const uint64_t args[6], bool bare);
 
 /* Is there any rule for this call in this column? */
 bool filter_args_known(int nr, bool bare);

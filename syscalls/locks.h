@@ -90,8 +90,4 @@ uint64_t locktable_generation(struct locktable *t);
 /* Without the state lock: until the generation differs, or ms passed. */
 void locktable_wait(struct locktable *t, uint64_t generation, unsigned ms);
 
-/* posixlock.c: a process is gone, with the state lock. */
-struct sentry;
-void locks_release(struct sentry *s, struct tgroup *tg);
-
 #endif

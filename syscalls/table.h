@@ -28,6 +28,7 @@
 #define CLOCHE_TABLE_H
 
 #include "../sentry/call.h"
+#include "../sentry/dispatch.h"
 
 enum sysclass {
 	SYS_NATIVE,  /* filter ALLOW, no conditions */
@@ -66,18 +67,9 @@ extern const struct sysrow systable[SYSNR_MAX];
 /* Row of a number, or NULL. */
 const struct sysrow *sysrow_find(int nr);
 
-/*
- * The whole life of a call between RECV and the reply: decode, lock, handler,
- * unlock, queued writes, audit record. Returns the value for the reply, or a
- * CALL_* code. Called by notify threads, and again by workers.
- */
-int64_t dispatch_call(struct call *c);
-
 /* Argument rules of SYS_ARGS rows: adds the ALLOW rules of row nr to a
  * libseccomp filter (void * is scmp_filter_ctx). 0 or -errno. */
 int filter_add_args(void *scmp, int nr, bool bare);
-/* The same decision in plain C, for tests against the compiled filter:
- * returns true if the call runs natively. */
-bool filter_args_allow(int nr, const uint64_t args[6], bool bare);
+/* The same decision in plain C: filter_args_allow in sentry/dispatch.h. */
 
 #endif
