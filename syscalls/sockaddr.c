@@ -94,6 +94,22 @@ int sockaddr_set_name(struct sockop *op, const char *name)
 	return 0;
 }
 
+/* A name without a directory may be what a native receive showed of a peer. */
+static int lookup_shown(struct call *c, const char *name, struct vref *ref)
+{
+	struct sockop shown = {.dirfd = -1};
+	struct vfs_at at = {0};
+	struct sockname *k;
+
+	if (strchr(name, '/') || sockaddr_set_name(&shown, name))
+		return -ENOENT;
+	k = sockname_by_real(c->s, &shown.un, shown.un_len);
+	if (!k || !k->path)
+		return -ENOENT;
+	at.path = k->path;
+	return vfs_lookup(&c->vfs, &at, VFS_FOLLOW, ref);
+}
+
 static int resolve_path(struct call *c, struct sockop *op)
 {
 	AUTO_PUT_VREF struct vref ref = {0};
@@ -105,6 +121,8 @@ static int resolve_path(struct call *c, struct sockop *op)
 	sockaddr_path(op, path);
 	call_audit_path(c, path);
 	err = vfs_lookup(&c->vfs, &at, VFS_FOLLOW, &ref);
+	if (err == -ENOENT)
+		err = lookup_shown(c, path, &ref);
 	if (!err)
 		err = vfs_permission(&c->vfs, &ref, W_OK);
 	if (!err)

@@ -76,6 +76,24 @@ void sockets_sigpipe(struct call *c)
 
 /* ---- bind ---- */
 
+/* Remembers what the guest called the new socket, and where it is. */
+static void bind_note(struct call *c, const struct sockop *op,
+		      const struct vfs_at *at)
+{
+	AUTO_PUT_VREF struct vref ref = {0};
+	char path[PATH_LEN_MAX];
+	struct sockname *k;
+	struct stat st;
+
+	if (fstat(op->fd, &st) < 0)
+		return;
+	k = sockname_add(c->s, st.st_ino, (const void *)&op->addr, op->len,
+			 &op->un, op->un_len);
+	if (vfs_lookup(&c->vfs, at, 0, &ref) == 0 &&
+	    dentry_path(ref.dentry, c->vfs.root, path, sizeof(path)) > 0)
+		k->path = xstrdup(path);
+}
+
 static int64_t bind_store(struct call *c, void *arg)
 {
 	struct sockop *op = arg;
@@ -90,13 +108,11 @@ static int64_t bind_store(struct call *c, void *arg)
 	if (call_lock(c) && !ret) {
 		char path[109];
 		struct vfs_at at = {.path = path};
-		struct stat st;
 
 		sockaddr_path(op, path);
 		ret = vfs_socket_bound(&c->vfs, &at);
-		if (!ret && fstat(op->fd, &st) == 0)
-			sockname_add(c->s, st.st_ino, (void *)&op->addr,
-				     op->len, &op->un, op->un_len);
+		if (!ret)
+			bind_note(c, op, &at);
 	}
 	call_unlock(c);
 	return ret;

@@ -80,6 +80,7 @@ struct sockname *sockname_add(struct sentry *s, ino_t ino,
 			k = list_entry(h->ages.next, struct sockname, age);
 			list_del(&k->age);
 			htable_del(&s->sockets, &k->node);
+			free(k->path);
 			free(k);
 			h->count--;
 		}
@@ -93,5 +94,7 @@ struct sockname *sockname_add(struct sentry *s, ino_t ino,
 	k->given_len = given_len;
 	k->real = *real;
 	k->real_len = real_len;
+	free(k->path);
+	k->path = NULL;
 	return k;
 }

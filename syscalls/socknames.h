@@ -7,8 +7,12 @@
  * guest called it, and who connected to it last. Bounded: the oldest names
  * are forgotten. Under the state lock.
  *
- * LIMIT: a peer's name is found by the name in the store; where two sockets
- * in different directories have the same last component, the younger wins.
+ * accept(2) and the recv family are native and show a bound Unix peer by its
+ * name in the store: the last component. A send or connect to such a name,
+ * where nothing is called so, goes to that socket.
+ *
+ * LIMIT: where two sockets in different directories have the same last
+ * component, the younger wins.
  */
 #ifndef CLOCHE_SYSCALLS_SOCKNAMES_H
 #define CLOCHE_SYSCALLS_SOCKNAMES_H
@@ -28,6 +32,7 @@ struct sockname {
 	socklen_t given_len;
 	struct sockaddr_un real; /* as bind(2) was told */
 	socklen_t real_len;
+	char *path; /* virtual and absolute at bind time; NULL: abstract */
 	/* credentials of the last process that connected to it */
 	bool has_peer;
 	pid_t peer_vpid;
