@@ -13,6 +13,7 @@
  *   (test: tests/escape, capabilities and uid 0)
  */
 #include <cap-ng.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/seccomp.h>
@@ -194,19 +195,60 @@ static void init_loopback(struct init *in)
 	MUST(in->sock, "loopback", ioctl(s, SIOCSIFFLAGS, &ifr));
 }
 
+/* Threads of our user on the whole machine. */
+static rlim_t user_threads(void)
+{
+	AUTO_CLOSE int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+	struct stat st;
+	rlim_t n = 0;
+
+	if (!dir)
+		return 0;
+	fd = -1;
+	while ((d = readdir(dir))) {
+		char task[NAME_MAX + sizeof("/task")];
+
+		if (d->d_name[0] < '1' || d->d_name[0] > '9')
+			continue;
+		snprintf(task, sizeof(task), "%s/task", d->d_name);
+		if (fstatat(dirfd(dir), task, &st, 0) == 0 &&
+		    st.st_uid == getuid() && st.st_nlink > 2)
+			n += st.st_nlink - 2;
+	}
+	closedir(dir);
+	return n;
+}
+
+/* Without a user namespace of its own the limit counts the user's other
+ * processes too, so those of now are added.
+ * LIMIT: what they start later takes from the sandbox's share. */
+static void init_limit_pids(struct init *in)
+{
+	rlim_t most = in->cfg->limits.pids;
+	struct rlimit r;
+
+	MUST(in->sock, "process limit", getrlimit(RLIMIT_NPROC, &r));
+	if (in->bare)
+		most += user_threads();
+	if (in->bare && most > r.rlim_max)
+		most = r.rlim_max;
+	r = (struct rlimit){most, most};
+	MUST(in->sock, "process limit", setrlimit(RLIMIT_NPROC, &r));
+}
+
 static void init_limits(struct init *in)
 {
 	const struct limits *l = &in->cfg->limits;
 	/* 0 would not stop a piped core handler; 1 does. */
 	struct rlimit core = {1, 1};
-	struct rlimit nproc = {l->pids, l->pids};
 
 	/* A hard limit of 0 was found harmless by jail_core_limit. */
 	if (setrlimit(RLIMIT_CORE, &core) < 0 && errno != EPERM)
 		init_fail(in->sock, "core limit");
-	if (l->pids && !in->bare)
-		MUST(in->sock, "process limit",
-		     setrlimit(RLIMIT_NPROC, &nproc));
+	if (l->pids)
+		init_limit_pids(in);
 }
 
 static void init_drop(struct init *in)

@@ -344,6 +344,7 @@ static void kill_guests(struct run *r)
 {
 	struct sentry *s = &r->s;
 
+	s->ending = true; /* the tracer kills what forks meanwhile */
 	/* Numbers may be somebody else's once the tracer has reaped. */
 	if (syscall(SYS_pidfd_send_signal, s->init_pidfd, SIGKILL, NULL, 0) < 0)
 		log_debug("init has gone: %s", strerror(errno));

@@ -24,6 +24,7 @@ struct sentry {
 	const struct config *cfg;
 	char id[32];
 	bool bare; /* no user namespaces */
+	_Atomic bool ending; /* all guests are being killed */
 	bool aslr; /* what guests start with: addresses are random */
 	pthread_mutex_t lock; /* the state lock */
 	struct vfs *vfs;      /* under lock */

@@ -369,10 +369,19 @@ static void on_gone(struct sentry *s, struct trace *tr, pid_t tid, int status)
 		adopt_orphans(s, tr);
 }
 
+/* The child of a fork comes to its own first stop and ends there. */
+static bool on_ending(struct sentry *s, pid_t tid)
+{
+	return tid != s->init && kill(tid, SIGKILL) == 0;
+}
+
 static void on_stop(struct sentry *s, struct trace *tr, pid_t tid, int status)
 {
 	int sig = WSTOPSIG(status), event = status >> 16;
 
+	/* A fork bomb would outrun whoever kills by a list. */
+	if (s->ending && s->bare && on_ending(s, tid))
+		return;
 	switch (event) {
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
