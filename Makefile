@@ -57,7 +57,7 @@ HARD := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=3 -fPIE
 endif
 override CFLAGS += $(CSTD) $(WARN) $(HARD) $(PKG_CFLAGS)
 override LDFLAGS += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SAN)
-LDLIBS = $(PKG_LIBS) -lpthread
+LDLIBS = $(PKG_LIBS) -lldns -lpthread
 
 SRCS := $(filter-out loader/stub%.c sentry/cli/main.c sentry/filtergen.c,$(wildcard \
 	sentry/base/*.c loader/*.c fs/*.c net/*.c sentry/*.c \
@@ -70,7 +70,7 @@ MAIN := $(B)/sentry/cli/main.o
 # program that is all of cloche but its own product; cloche loads the bytes.
 FILTERDATA := $(B)/gen/filterdata.o
 COMPILES_FILTERS := $(addprefix $(B)/,sentry/filter.o sentry/filter_self.o \
-	syscalls/filter_rules.o)
+	sentry/filter_net.o syscalls/filter_rules.o)
 OBJS += $(FILTERDATA)
 
 all: $(BIN)

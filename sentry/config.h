@@ -22,6 +22,12 @@ struct file_rule {
 	char *origin; /* what a person wrote: "--hide *.pem", "policy.yaml:4" */
 };
 
+/* One --net-allow or --net-deny, in the order given (net/allow.h). */
+struct net_rule {
+	bool allow;
+	char *text;
+};
+
 enum apply_mode { APPLY_NONE, APPLY_ASK };
 
 struct limits { /* 0: not limited */
@@ -43,6 +49,11 @@ struct config {
 	struct run_service *service; /* borrowed; NULL: none */
 	struct file_rule *files;
 	size_t nfiles;
+	struct net_rule *net;
+	size_t nnet;
+	char **publish; /* --publish, as given */
+	size_t npublish;
+	char *dns; /* --dns ADDRESS or NULL */
 	struct limits limits;
 	char *audit;   /* FILE, "fd:N", "unix:PATH", "-" or NULL */
 	bool audit_all;

@@ -17,6 +17,9 @@
 int MUST_CHECK filter_build(bool bare, struct sock_fprog *out);
 /* The sentry's own filter (confine.h). */
 int MUST_CHECK filter_build_self(struct sock_fprog *out);
+/* Those of the gateway and of its maker of sockets (filter_net.c). */
+int MUST_CHECK filter_build_gateway(struct sock_fprog *out);
+int MUST_CHECK filter_build_maker(struct sock_fprog *out);
 void filter_free(struct sock_fprog *prog);
 
 /* The program of a libseccomp context, allocated. 0 or -errno. */

@@ -22,6 +22,22 @@ struct sock_fprog filterdata_self(void)
 	return (struct sock_fprog){0};
 }
 
+struct sock_fprog filterdata_gateway(void)
+{
+	return (struct sock_fprog){0};
+}
+
+struct sock_fprog filterdata_maker(void)
+{
+	return (struct sock_fprog){0};
+}
+
+static void print_function(const char *name)
+{
+	printf("\nstruct sock_fprog filterdata_%s(void)\n"
+	       "{\n\treturn PROGRAM(%s);\n}\n", name, name);
+}
+
 static void print_program(const char *name, const struct sock_fprog *p)
 {
 	printf("static const struct sock_filter %s[] = {\n", name);
@@ -33,21 +49,25 @@ static void print_program(const char *name, const struct sock_fprog *p)
 
 int main(void)
 {
-	struct sock_fprog jailed, bare, self;
+	struct sock_fprog jailed, bare, self, gateway, maker;
 
 	if (filter_build(false, &jailed) || filter_build(true, &bare) ||
-	    filter_build_self(&self))
+	    filter_build_self(&self) || filter_build_gateway(&gateway) ||
+	    filter_build_maker(&maker))
 		die("cannot compile the filters");
 	printf("/* Made by sentry/filtergen.c; not edited. */\n"
 	       "#include \"sentry/filterdata.h\"\n\n");
 	print_program("jailed", &jailed);
 	print_program("bare", &bare);
 	print_program("self", &self);
+	print_program("gateway", &gateway);
+	print_program("maker", &maker);
 	printf("#define PROGRAM(a) (struct sock_fprog){ARRAY_SIZE(a), "
 	       "(struct sock_filter *)(uintptr_t)(a)}\n\n"
 	       "struct sock_fprog filterdata_guest(bool is_bare)\n"
-	       "{\n\treturn is_bare ? PROGRAM(bare) : PROGRAM(jailed);\n}\n\n"
-	       "struct sock_fprog filterdata_self(void)\n"
-	       "{\n\treturn PROGRAM(self);\n}\n");
+	       "{\n\treturn is_bare ? PROGRAM(bare) : PROGRAM(jailed);\n}\n");
+	print_function("self");
+	print_function("gateway");
+	print_function("maker");
 	return 0;
 }

@@ -33,6 +33,7 @@
 #include "limits.h"
 #include "mounts.h"
 #include "notify.h"
+#include "outside.h"
 #include "policy/policy.h"
 #include "sentry.h"
 #include "stdio.h"
@@ -170,6 +171,7 @@ static void make_vfs(struct run *r)
 	if (ret)
 		die("cannot make the virtual file system: %s", strerror(-ret));
 	mounts_build(s, r->jail.devpts_fd);
+	outside_mounts(s);
 }
 
 static struct taskcred *first_cred(const struct config *cfg)
@@ -537,7 +539,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-enum { P_JAIL, P_SIGNAL, P_TIMER, P_VFS, P_WAKE, P_SERVICE, P_TERM,
+enum { P_JAIL, P_SIGNAL, P_TIMER, P_VFS, P_WAKE, P_SERVICE, P_OUTSIDE, P_TERM,
        P_COUNT = P_TERM + TERMINAL_POLLFDS };
 
 static void loop_once(struct run *r)
@@ -553,6 +555,7 @@ static void loop_once(struct run *r)
 		[P_VFS] = {.fd = vfs_poll_fd(s->vfs), .events = POLLIN},
 		[P_WAKE] = {.fd = workers_wake_fd(s), .events = POLLIN},
 		[P_SERVICE] = {.fd = sv ? sv->fd : -1, .events = POLLIN},
+		[P_OUTSIDE] = {.fd = outside_fd(s), .events = POLLIN},
 	};
 	nfds_t count = P_TERM;
 
@@ -583,6 +586,8 @@ static void loop_once(struct run *r)
 		on_signal(r);
 	if (p[P_TIMER].revents)
 		on_timeout(r);
+	if (p[P_OUTSIDE].revents)
+		outside_event(s);
 	if (p[P_SERVICE].revents)
 		sv->poll(sv->arg);
 	if (p[P_JAIL].revents)
@@ -604,6 +609,7 @@ static int finish(struct run *r)
 		terminal_stop(&r->term);
 	stdio_relay_finish(&r->io);
 	jail_fini(&r->jail);
+	outside_finish(s);
 	if (s->cfg->service)
 		s->cfg->service->end(s->cfg->service->arg);
 	if (s->cfg->after)
@@ -633,6 +639,7 @@ int sentry_run(struct config *cfg)
 		return EXIT_CLOCHE;
 	getrlimit(RLIMIT_CORE, &r->core);
 	jail_or_bare(r);
+	outside_start(s, r->jail.init);
 	s->kuid = geteuid() ? geteuid() : JAIL_HIGH_ID;
 	s->kgid = geteuid() ? getegid() : JAIL_HIGH_ID;
 	s->stub_path = r->jail.stub_path;

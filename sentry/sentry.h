@@ -49,6 +49,7 @@ struct sentry {
 	void *trace;	       /* trace.c */
 	void *workers;	       /* workers.c */
 	void *procsrc;	       /* procsrc.c; under lock */
+	void *outside;	       /* outside.c; NULL: no network */
 	int exit_status;
 	uint64_t start_ns;
 };

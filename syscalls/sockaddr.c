@@ -13,6 +13,8 @@
 #include <linux/capability.h>
 #include <stdio.h>
 
+#include "../sentry/outside.h"
+
 #define PORT_UNPRIVILEGED 1024
 /* SIN6_LEN_RFC2133 of the kernel */
 #define SIN6_LEN_MIN 24
@@ -186,6 +188,20 @@ static int resolve_inet(struct call *c, struct sockop *op)
 	call_audit_path(c, text);
 	if (inet_local(&op->addr, op->len))
 		return 0;
+	if (outside_on(c->s)) {
+		int err = netaddr_from_sockaddr(&op->addr, op->len,
+						&op->out_addr, &op->out_port);
+
+		if (err || outside_is_inside(c->s, &op->out_addr, op->out_port))
+			return err;
+		/* An error of the kernel's, which opens nothing. */
+		if (op->addr.ss_family != op->domain &&
+		    (op->domain == AF_INET || op->type == SOCK_STREAM))
+			return 0;
+		op->leaves = op->may_leave;
+		if (op->leaves)
+			return 0;
+	}
 	/* As on a machine whose only interface is the loopback. */
 	call_deny(c, "network", "--net-allow");
 	return -ENETUNREACH;

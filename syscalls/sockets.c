@@ -252,10 +252,13 @@ int64_t h_connect(struct call *c)
 	if (!op)
 		return -ENOMEM;
 	err = sockop_get(c, 1, op);
+	op->may_leave = true;
 	if (!err)
 		err = sockaddr_resolve(c, op);
 	if (err)
 		return err;
+	if (op->leaves && !netconnect_under_way(op))
+		return netconnect_call(c, op);
 	if (op->dirfd < 0 && (op->nonblock || op->type == SOCK_DGRAM ||
 			      op->domain == AF_NETLINK)) {
 		addr = op_address(op, &len);
@@ -329,6 +332,8 @@ static int64_t send_worker(struct call *c, void *arg)
 	struct sendop *so = arg;
 	int64_t ret = c->cancel ? -EINTR : sockets_enter_dir(so->op.dirfd);
 
+	if (!ret && so->op.leaves)
+		ret = netconnect_datagram(c, &so->op);
 	if (!ret) {
 		ret = send_now(so, 0);
 		if (so->op.dirfd >= 0)
@@ -371,13 +376,14 @@ int64_t h_sendto(struct call *c)
 		return -ENOMEM;
 	so->op.dirfd = -1;
 	err = sockop_get(c, 4, &so->op);
+	so->op.may_leave = so->op.type == SOCK_DGRAM;
 	if (!err)
 		err = send_prepare(c, so);
 	if (err) {
 		send_fini(so);
 		return err;
 	}
-	if (so->op.dirfd < 0) {
+	if (so->op.dirfd < 0 && !so->op.leaves) {
 		ret = send_now(so, MSG_DONTWAIT);
 		if (ret == -EPIPE && !(so->flags & MSG_NOSIGNAL))
 			sockets_sigpipe(c);

@@ -16,6 +16,7 @@
 
 #include "help.h"
 #include "socknames.h"
+#include "../net/addr.h"
 
 /* The guest's socket with the address it named. Lives in the call's arena. */
 struct sockop {
@@ -28,6 +29,11 @@ struct sockop {
 	struct sockaddr_un un;
 	socklen_t un_len;
 	int dirfd; /* owned; -1: none */
+	/* Internet addresses beyond the sandbox: asked for by the handler that
+	 * can go there (may_leave), else refused by sockaddr_resolve. */
+	bool may_leave, leaves;
+	struct netaddr out_addr;
+	uint16_t out_port;
 };
 
 /* Copies descriptor (argument 0) and address (arguments i, i + 1). */
@@ -56,6 +62,14 @@ int sockaddr_port_check(const struct call *c, const struct sockop *op);
 /* For workers: the thread's own cwd becomes dirfd. */
 int MUST_CHECK sockets_enter_dir(int dirfd);
 void sockets_leave_dir(void);
+
+/* Has a connect on this TCP socket begun, or is it past that? Then the kernel
+ * answers by itself and opens nothing. */
+bool netconnect_under_way(const struct sockop *op);
+/* connect to op->out_addr, op->leaves being set. May return CALL_DEFERRED. */
+int64_t netconnect_call(struct call *c, struct sockop *op);
+/* In a worker: may datagrams go to op->out_addr? 0 or -errno. */
+int MUST_CHECK netconnect_datagram(struct call *c, const struct sockop *op);
 
 /* SIGPIPE for the calling thread, as the kernel would have sent it. */
 void sockets_sigpipe(struct call *c);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "cli.h"
+#include "../../net/gateway.h"
 #include "../session/session.h"
 
 extern char **environ;
@@ -270,6 +271,76 @@ static int opt_audit_sink(void *t, const char *value, struct strbuf *err)
 	return 0;
 }
 
+static int add_net(struct config *cfg, bool allow, const char *value,
+		   struct strbuf *err)
+{
+	struct allow scratch = {0};
+	struct allow_error e;
+	int ret = allow_add(&scratch, allow, value, &e);
+
+	allow_fini(&scratch);
+	if (ret) {
+		strbuf_printf(err, "--net-%s ", allow ? "allow" : "deny");
+		strbuf_visible(err, value, strlen(value));
+		strbuf_printf(err, ": at character %zu, expected %s", e.at + 1,
+			      e.expected);
+		return ret;
+	}
+	cfg->net = realloc(cfg->net, (cfg->nnet + 1) * sizeof(*cfg->net));
+	BUG_ON(!cfg->net);
+	cfg->net[cfg->nnet].allow = allow;
+	cfg->net[cfg->nnet++].text = xstrdup(value);
+	return 0;
+}
+
+static int opt_net_allow(void *t, const char *value, struct strbuf *err)
+{
+	return add_net(t, true, value, err);
+}
+
+static int opt_net_deny(void *t, const char *value, struct strbuf *err)
+{
+	return add_net(t, false, value, err);
+}
+
+static int opt_publish(void *t, const char *value, struct strbuf *err)
+{
+	struct config *cfg = t;
+	struct gateway_publish p;
+
+	if (gateway_publish_parse(value, &p)) {
+		strbuf_puts(err, "--publish ");
+		strbuf_visible(err, value, strlen(value));
+		strbuf_puts(err, ": [IP:]PORT:GUESTPORT was expected, like "
+			    "8080:80");
+		return -EINVAL;
+	}
+	if (cfg->npublish == GATEWAY_PUBLISH_MAX) {
+		strbuf_puts(err, "--publish: too many ports");
+		return -E2BIG;
+	}
+	cfg->publish = realloc(cfg->publish,
+			       (cfg->npublish + 1) * sizeof(*cfg->publish));
+	BUG_ON(!cfg->publish);
+	cfg->publish[cfg->npublish++] = xstrdup(value);
+	return 0;
+}
+
+static int opt_dns(void *t, const char *value, struct strbuf *err)
+{
+	struct config *cfg = t;
+	struct netaddr a;
+
+	if (netaddr_parse(value, strlen(value), &a)) {
+		strbuf_puts(err, "--dns: an address like 192.0.2.1 was "
+			    "expected");
+		return -EINVAL;
+	}
+	free(cfg->dns);
+	cfg->dns = xstrdup(value);
+	return 0;
+}
+
 #define AT(field) offsetof(struct run_options, field)
 
 const struct opt cli_run_options[] = {
@@ -326,10 +397,15 @@ const struct opt cli_run_options[] = {
 	 "the sandbox stays when the command has ended, until stop or rm"},
 	{"policy", 0, "FILE", OPT_MISSING, 0, NULL,
 	 "policy files; use --ro, --rw, --hide and --profile"},
-	{"net-allow", 0, "HOST", OPT_MISSING, 0, NULL,
-	 "the network gateway; there is a private loopback"},
+	{"net-allow", 0, "HOST[:PORTS]", OPT_CALL, 0, opt_net_allow,
+	 "let a host, *.host, address or network be reached"},
+	{"net-deny", 0, "HOST[:PORTS]", OPT_CALL, 0, opt_net_deny,
+	 "an exception to an earlier --net-allow"},
+	{"dns", 0, "ADDRESS", OPT_CALL, 0, opt_dns,
+	 "ask this name server instead of the host's"},
 	{"http-allow", 0, "RULE", OPT_MISSING, 0, NULL, "the network gateway"},
-	{"publish", 'p', "PORTS", OPT_MISSING, 0, NULL, "the network gateway"},
+	{"publish", 'p', "[IP:]PORT:GUEST", OPT_CALL, 0, opt_publish,
+	 "lead a port of the host to a server inside"},
 	{"secret", 0, "NAME=FROM", OPT_MISSING, 0, NULL, "secrets"},
 	{"inject", 0, "RULE", OPT_MISSING, 0, NULL, "secrets"},
 	{"stacks", 0, NULL, OPT_MISSING, 0, NULL,
@@ -534,6 +610,13 @@ void cli_config_fini(struct config *cfg)
 	for (char **e = cfg->envp; e && *e; e++)
 		free(*e);
 	free(cfg->envp);
+	for (size_t i = 0; i < cfg->nnet; i++)
+		free(cfg->net[i].text);
+	free(cfg->net);
+	for (size_t i = 0; i < cfg->npublish; i++)
+		free(cfg->publish[i]);
+	free(cfg->publish);
+	free(cfg->dns);
 	free(cfg->workdir);
 	free(cfg->project);
 	free(cfg->root);

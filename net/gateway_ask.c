@@ -1,0 +1,401 @@
+/*
+ * gateway_ask.c - one connect of a guest, from the sentry's question to the
+ * two sockets that belong together; see netmsg.h for the messages.
+ *
+ * The listener inside is kept for the next connect to the same place. What it
+ * accepts counts only if the sentry says that it connected a socket from that
+ * very port: a guest that finds another way to the listener is dropped.
+ */
+#include "gateway_priv.h"
+
+#include <stdio.h>
+
+enum { BACKLOG = 512, WAITING_MAX = 256 };
+
+enum state { ASKED, CONNECTING, READY, CLAIMED };
+
+struct listener {
+	struct list link;
+	struct source src;
+	struct netaddr addr;
+	uint16_t port;
+	unsigned refs; /* asks that are READY or CLAIMED */
+	struct list claims, waiting;
+	unsigned nwaiting;
+};
+
+struct ask {
+	struct list link, claim;
+	struct source chan, out;
+	enum state state;
+	struct netmsg m; /* ASK */
+	struct gw_verdict v;
+	struct listener *l;
+	struct netaddr target;
+	uint16_t local_port;
+	uint64_t since_ms;
+};
+
+/* Accepted, and nobody has said yet whose it is. */
+struct waiting {
+	struct list link;
+	int fd;
+	uint16_t port;
+	uint64_t since_ms;
+};
+
+static void ask_end(struct gw *gw, struct ask *a)
+{
+	if (a->l)
+		a->l->refs--;
+	if (a->state == CLAIMED)
+		list_del(&a->claim);
+	list_del(&a->link);
+	gw_unwatch(gw, &a->chan);
+	gw_unwatch(gw, &a->out);
+	gw_free(gw, a);
+}
+
+static int ask_reply(struct ask *a, enum netmsg_kind kind, int value)
+{
+	struct netmsg m;
+
+	netmsg_init(&m, kind, a->m.id);
+	m.value = value;
+	m.pad = a->v.by_name;
+	memcpy(m.name, a->v.name, sizeof(m.name));
+	memcpy(m.rule, a->v.rule, sizeof(m.rule));
+	return netmsg_send(a->chan.fd, &m, -1, MSG_DONTWAIT);
+}
+
+/* Errnos that connect(2) gives; what else happened here is not the guest's
+ * to see. */
+static void ask_fail(struct gw *gw, struct ask *a, int err)
+{
+	switch (err) {
+	case ECONNREFUSED:
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case ECONNRESET:
+	case EACCES:
+		break;
+	case EAFNOSUPPORT: /* no IPv6 outside */
+		err = ENETUNREACH;
+		break;
+	default:
+		log_host(err, "connecting for a guest");
+		err = ECONNREFUSED;
+	}
+	if (ask_reply(a, NETMSG_FAILED, err))
+		log_debug("the asker has gone");
+	ask_end(gw, a);
+}
+
+/* ---- listeners inside ---- */
+
+static void pair(struct gw *gw, struct ask *a, int inside)
+{
+	struct conn_info info = {.id = a->m.id, .addr = a->m.addr,
+				 .port = a->m.port,
+				 .check_name = a->v.by_name};
+	int outside = fd_take(&a->out.fd);
+
+	memcpy(info.name, a->v.name, sizeof(info.name));
+	/* epoll knows the outside by the ask: start anew */
+	if (epoll_ctl(gw->ep, EPOLL_CTL_DEL, outside, NULL) < 0)
+		log_debug("epoll_ctl: %s", strerror(errno));
+	ask_end(gw, a);
+	conn_new(gw, inside, outside, &info);
+}
+
+static bool from_guest(const struct gw *gw, const struct netaddr *peer)
+{
+	return netaddr_equal(peer, &gw->cfg->guest4) ||
+	       netaddr_equal(peer, &gw->cfg->guest6);
+}
+
+static void accepted(struct gw *gw, struct listener *l, int fd, uint16_t port)
+{
+	struct waiting *w;
+
+	list_for_each (p, &l->claims) {
+		struct ask *a = list_entry(p, struct ask, claim);
+
+		if (a->local_port == port) {
+			pair(gw, a, fd);
+			return;
+		}
+	}
+	if (l->nwaiting >= WAITING_MAX) {
+		gw_reset(fd);
+		return;
+	}
+	w = gw_alloc(sizeof(*w));
+	w->fd = fd;
+	w->port = port;
+	w->since_ms = gw->ms;
+	l->nwaiting++;
+	gw->nwaiting++;
+	list_add_tail(&l->waiting, &w->link);
+}
+
+static void on_accept(struct gw *gw, struct source *s, uint32_t events)
+{
+	struct listener *l = container_of(s, struct listener, src);
+
+	(void)events;
+	for (int i = 0; i < 64; i++) {
+		struct sockaddr_storage ss;
+		socklen_t len = sizeof(ss);
+		struct netaddr peer;
+		uint16_t port;
+		int fd = accept4(s->fd, (void *)&ss, &len,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		if (netaddr_from_sockaddr(&ss, len, &peer, &port) ||
+		    !from_guest(gw, &peer))
+			gw_reset(fd);
+		else
+			accepted(gw, l, fd, port);
+	}
+}
+
+static void waiting_drop(struct gw *gw, struct listener *l, struct waiting *w)
+{
+	list_del(&w->link);
+	l->nwaiting--;
+	gw->nwaiting--;
+	gw_reset(w->fd);
+	gw_free(gw, w);
+}
+
+static void listener_end(struct gw *gw, struct listener *l)
+{
+	while (!list_empty(&l->waiting))
+		waiting_drop(gw, l, list_entry(l->waiting.next, struct waiting,
+					       link));
+	list_del(&l->link);
+	gw_unwatch(gw, &l->src);
+	gw->nlisteners--;
+	gw_free(gw, l);
+}
+
+/* The one used longest ago that nobody needs. */
+static void listeners_trim(struct gw *gw)
+{
+	struct listener *old = NULL;
+
+	if (gw->nlisteners < GW_LISTENERS_MAX)
+		return;
+	list_for_each (p, &gw->listeners) {
+		struct listener *l = list_entry(p, struct listener, link);
+
+		if (!l->refs && !l->nwaiting)
+			old = l;
+	}
+	if (old)
+		listener_end(gw, old);
+}
+
+static int listener_get(struct gw *gw, const struct netaddr *addr,
+			uint16_t port, struct listener **out)
+{
+	struct listener *l;
+	int fd;
+
+	list_for_each (p, &gw->listeners) {
+		l = list_entry(p, struct listener, link);
+		if (l->port != port || !netaddr_equal(&l->addr, addr))
+			continue;
+		list_del(&l->link);
+		list_add(&gw->listeners, &l->link);
+		*out = l;
+		return 0;
+	}
+	listeners_trim(gw);
+	fd = gw_bind_inside(gw, addr, port, SOCK_STREAM);
+	if (fd < 0)
+		return fd;
+	l = gw_alloc(sizeof(*l));
+	l->src = (struct source){fd, on_accept};
+	l->addr = *addr;
+	l->port = port;
+	list_init(&l->claims);
+	list_init(&l->waiting);
+	list_add(&gw->listeners, &l->link);
+	gw->nlisteners++;
+	if (listen(fd, BACKLOG) < 0 || gw_watch(gw, &l->src, EPOLLIN)) {
+		int err = errno;
+
+		listener_end(gw, l);
+		return -err;
+	}
+	*out = l;
+	return 0;
+}
+
+/* ---- the outside connection ---- */
+
+static void ask_ready(struct gw *gw, struct ask *a)
+{
+	int ret = listener_get(gw, &a->m.addr, a->m.port, &a->l);
+
+	if (ret) {
+		ask_fail(gw, a, -ret);
+		return;
+	}
+	a->l->refs++;
+	a->state = READY;
+	a->since_ms = gw->ms;
+	if (ask_reply(a, NETMSG_READY, 0))
+		ask_end(gw, a);
+}
+
+static void on_out(struct gw *gw, struct source *s, uint32_t events);
+
+static int ask_dial(struct gw *gw, struct ask *a)
+{
+	int fd = gw_connect_outside(&a->target, a->m.port, SOCK_STREAM);
+
+	if (fd < 0)
+		return fd;
+	a->out = (struct source){fd, on_out};
+	a->state = CONNECTING;
+	return gw_watch(gw, &a->out, EPOLLOUT | EPOLLET);
+}
+
+static void on_out(struct gw *gw, struct source *s, uint32_t events)
+{
+	struct ask *a = container_of(s, struct ask, out);
+	static const struct netaddr loopback4 = {AF_INET, {127, 0, 0, 1}};
+	int err = 0;
+	socklen_t len = sizeof(err);
+
+	if (a->state != CONNECTING || !(events & (EPOLLOUT | EPOLLERR |
+						  EPOLLHUP)))
+		return;
+	if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+		err = errno;
+	if (!err) {
+		ask_ready(gw, a);
+		return;
+	}
+	/* A service of the host that listens on ::1 only. */
+	if (err == ECONNREFUSED && netaddr_equal(&a->target, &loopback4)) {
+		gw_unwatch(gw, s);
+		a->target = (struct netaddr){AF_INET6, {[15] = 1}};
+		if (ask_dial(gw, a) == 0)
+			return;
+	}
+	ask_fail(gw, a, err);
+}
+
+static void ask_go(struct gw *gw, struct ask *a)
+{
+	int ret;
+
+	if (gw->nconns >= GW_CONNS_MAX) {
+		gw_refused(gw, &a->m.addr, a->m.port, a->v.name,
+			   "too many connections");
+		ask_fail(gw, a, ECONNREFUSED);
+		return;
+	}
+	if (a->m.proto == ALLOW_UDP) {
+		ret = udp_open(gw, &a->m);
+		if (ret)
+			ask_fail(gw, a, -ret);
+		else if (ask_reply(a, NETMSG_READY, 0) || true)
+			ask_end(gw, a);
+		return;
+	}
+	a->target = gw_outside(gw, &a->m.addr);
+	ret = ask_dial(gw, a);
+	if (ret)
+		ask_fail(gw, a, -ret);
+}
+
+static void ask_connected(struct gw *gw, struct ask *a, uint16_t port)
+{
+	list_for_each (p, &a->l->waiting) {
+		struct waiting *w = list_entry(p, struct waiting, link);
+
+		if (w->port == port) {
+			int fd = w->fd;
+
+			list_del(&w->link);
+			a->l->nwaiting--;
+			gw->nwaiting--;
+			gw_free(gw, w);
+			pair(gw, a, fd);
+			return;
+		}
+	}
+	a->local_port = port;
+	a->state = CLAIMED;
+	a->since_ms = gw->ms;
+	list_add_tail(&a->l->claims, &a->claim);
+}
+
+static void on_chan(struct gw *gw, struct source *s, uint32_t events)
+{
+	struct ask *a = container_of(s, struct ask, chan);
+	struct netmsg m;
+	int ret = netmsg_recv(s->fd, &m, NULL, MSG_DONTWAIT);
+
+	(void)events;
+	if (ret == -EAGAIN || ret == -EINTR)
+		return;
+	if (ret && a->state == CLAIMED) {
+		/* as it should: the sentry has said all */
+		gw_unwatch(gw, s);
+		return;
+	}
+	if (!ret && m.kind == NETMSG_GO && a->state == ASKED)
+		ask_go(gw, a);
+	else if (!ret && m.kind == NETMSG_CONNECTED && a->state == READY)
+		ask_connected(gw, a, m.local_port);
+	else
+		ask_end(gw, a);
+}
+
+void ask_new(struct gw *gw, const struct netmsg *m, int fd)
+{
+	struct ask *a = gw_alloc(sizeof(*a));
+
+	a->chan = (struct source){fd, on_chan};
+	a->out.fd = -1;
+	a->m = *m;
+	a->since_ms = gw->ms;
+	list_add_tail(&gw->reqs, &a->link);
+	gw_decide(gw, m->proto, &m->addr, m->port, &a->v);
+	if (ask_reply(a, NETMSG_VERDICT, a->v.allowed) || !a->v.allowed ||
+	    (m->proto != ALLOW_TCP && m->proto != ALLOW_UDP) ||
+	    gw_watch(gw, &a->chan, EPOLLIN))
+		ask_end(gw, a);
+}
+
+void ask_tick(struct gw *gw)
+{
+	list_for_each_safe (p, &gw->reqs) {
+		struct ask *a = list_entry(p, struct ask, link);
+
+		if (a->state == CLAIMED && gw->ms - a->since_ms > GW_CLAIM_MS)
+			ask_end(gw, a);
+	}
+	list_for_each (p, &gw->listeners) {
+		struct listener *l = list_entry(p, struct listener, link);
+
+		list_for_each_safe (q, &l->waiting) {
+			struct waiting *w = list_entry(q, struct waiting, link);
+
+			if (gw->ms - w->since_ms < GW_CLAIM_MS)
+				continue;
+			gw_refused(gw, &l->addr, l->port, "",
+				   "connected past the sandbox's supervisor");
+			waiting_drop(gw, l, w);
+		}
+	}
+}

@@ -1,0 +1,318 @@
+/*
+ * gateway_conn.c - carries the bytes of one connection by splice(2).
+ *
+ * Each direction has a pipe only while bytes are under way, so idle
+ * connections cost two descriptors. A half that ends is passed on as a
+ * half-close, a reset as a reset. Connections that were allowed for a name are
+ * held until the guest's first bytes are known not to be TLS for another one.
+ */
+#include "gateway_priv.h"
+#include "sni.h"
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+
+enum {
+	CHUNK = 1 << 18,
+	ROUNDS = 16,	/* of a pump before others have their turn */
+	POOL_MAX = 64,	/* pipes kept */
+};
+
+struct half {
+	int pipe[2]; /* -1: none */
+	size_t filled;
+	bool eof, shut;
+	uint64_t bytes;
+};
+
+struct conn {
+	struct list link, busy;
+	bool is_busy;
+	struct source inside, outside;
+	struct half out, in; /* guest to world, world to guest */
+	struct conn_info info;
+	uint64_t start_ms;
+	bool inspect;
+};
+
+static struct {
+	int pipe[POOL_MAX][2];
+	unsigned count;
+} pool; /* empty pipes; the process has one thread */
+
+static int pipe_get(struct half *h)
+{
+	if (h->pipe[0] >= 0)
+		return 0;
+	if (pool.count) {
+		memcpy(h->pipe, pool.pipe[--pool.count], sizeof(h->pipe));
+		return 0;
+	}
+	if (pipe2(h->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
+		h->pipe[0] = h->pipe[1] = -1;
+		return -errno;
+	}
+	fcntl(h->pipe[0], F_SETPIPE_SZ, CHUNK); /* where we may */
+	return 0;
+}
+
+static void pipe_put(struct half *h)
+{
+	if (h->pipe[0] < 0)
+		return;
+	if (!h->filled && pool.count < POOL_MAX) {
+		memcpy(pool.pipe[pool.count++], h->pipe, sizeof(h->pipe));
+	} else {
+		close(h->pipe[0]);
+		close(h->pipe[1]);
+	}
+	h->pipe[0] = h->pipe[1] = -1;
+}
+
+/* -EAGAIN: nothing now; 0: moved something, or the end; -errno. */
+static int half_fill(struct half *h, int from)
+{
+	ssize_t n;
+	int ret;
+
+	if (h->eof || h->filled >= CHUNK)
+		return -EAGAIN;
+	ret = pipe_get(h);
+	if (ret)
+		return ret;
+	n = splice(from, NULL, h->pipe[1], NULL, CHUNK,
+		   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	if (n < 0)
+		return -errno;
+	if (n == 0)
+		h->eof = true;
+	h->filled += (size_t)n;
+	return 0;
+}
+
+static int half_drain(struct half *h, int to)
+{
+	ssize_t n;
+
+	if (!h->filled)
+		return -EAGAIN;
+	n = splice(h->pipe[0], NULL, to, NULL, h->filled,
+		   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	if (n < 0)
+		return -errno;
+	h->filled -= (size_t)n;
+	h->bytes += (uint64_t)n;
+	return 0;
+}
+
+/* 1: more may be there at once; 0: waits for an event; -errno: broken. */
+static int half_pump(struct half *h, int from, int to)
+{
+	int more = 1;
+
+	for (int i = 0; i < ROUNDS && more; i++) {
+		int in = half_fill(h, from), out = half_drain(h, to);
+
+		if (in && in != -EAGAIN)
+			return in;
+		if (out && out != -EAGAIN)
+			return out;
+		if (h->eof && !h->filled && !h->shut) {
+			h->shut = true;
+			shutdown(to, SHUT_WR);
+		}
+		more = !in || !out;
+		if (h->shut)
+			more = 0;
+	}
+	if (!h->filled)
+		pipe_put(h);
+	return more;
+}
+
+void gw_reset(int fd)
+{
+	struct linger now = {1, 0};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	close(fd);
+}
+
+static void conn_end(struct gw *gw, struct conn *c, bool reset)
+{
+	struct netmsg m;
+
+	netmsg_init(&m, NETMSG_CLOSED, c->info.id);
+	m.proto = ALLOW_TCP;
+	m.addr = c->info.addr;
+	m.port = c->info.port;
+	memcpy(m.name, c->info.name, sizeof(m.name));
+	m.sent = c->out.bytes;
+	m.received = c->in.bytes;
+	m.ns = (gw->ms - c->start_ms) * 1000000;
+	pipe_put(&c->out);
+	pipe_put(&c->in);
+	if (reset) {
+		gw_reset(fd_take(&c->inside.fd));
+		gw_reset(fd_take(&c->outside.fd));
+	}
+	gw_unwatch(gw, &c->inside);
+	gw_unwatch(gw, &c->outside);
+	list_del(&c->link);
+	if (c->is_busy)
+		list_del(&c->busy);
+	gw->nconns--;
+	gw_free(gw, c);
+	gw_tell(gw, &m);
+}
+
+/* Is this server name one that the rules allow for that address? */
+static bool name_allowed(struct gw *gw, const struct conn *c, const char *name)
+{
+	const struct allow_query q = {
+		.proto = ALLOW_TCP, .addr = &c->info.addr, .names = &name,
+		.nnames = 1, .port = c->info.port,
+	};
+
+	return allow_match(&gw->cfg->rules, &q).allowed;
+}
+
+static bool inspect_end(struct gw *gw, struct conn *c, const char *name,
+			const char *why)
+{
+	if (why)
+		gw_refused(gw, &c->info.addr, c->info.port,
+			   name[0] ? name : c->info.name, why);
+	else
+		c->inspect = false;
+	return !why;
+}
+
+/* True if the bytes may go on; *wait: not yet known. */
+static bool inspect(struct gw *gw, struct conn *c, bool *wait)
+{
+	static uint8_t buf[SNI_HELLO_MAX + 5 * 64];
+	char name[NETHOST_SIZE] = "";
+	ssize_t n = recv(c->inside.fd, buf, sizeof(buf),
+			 MSG_PEEK | MSG_DONTWAIT);
+
+	*wait = false;
+	if (n <= 0) { /* nothing yet, the end, or an error that splice finds */
+		if (n < 0 && errno == EAGAIN)
+			*wait = true;
+		return true;
+	}
+	switch (sni_parse(buf, (size_t)n, name)) {
+	case SNI_NOT_TLS:
+		return inspect_end(gw, c, name, NULL);
+	case SNI_MORE:
+		*wait = (size_t)n < sizeof(buf);
+		return *wait || inspect_end(gw, c, name,
+					    "TLS hello too long to check");
+	case SNI_NONE:
+		return inspect_end(gw, c, name, "TLS without a server name");
+	case SNI_NAME:
+		return inspect_end(gw, c, name,
+				   name_allowed(gw, c, name) ?
+					   NULL :
+					   "TLS for a name that is not allowed");
+	case SNI_BAD:
+		break;
+	}
+	return inspect_end(gw, c, "", "malformed TLS hello");
+}
+
+static void mark_busy(struct gw *gw, struct conn *c)
+{
+	if (!c->is_busy)
+		list_add_tail(&gw->busy, &c->busy);
+	c->is_busy = true;
+}
+
+static void conn_pump(struct gw *gw, struct conn *c)
+{
+	int a = 0, b;
+	bool wait = false;
+
+	if (c->inspect && !inspect(gw, c, &wait)) {
+		conn_end(gw, c, true);
+		return;
+	}
+	if (!wait)
+		a = half_pump(&c->out, c->inside.fd, c->outside.fd);
+	b = half_pump(&c->in, c->outside.fd, c->inside.fd);
+	if (a < 0 || b < 0)
+		conn_end(gw, c, true);
+	else if (c->out.shut && c->in.shut)
+		conn_end(gw, c, false);
+	else if (a || b)
+		mark_busy(gw, c);
+}
+
+static void on_inside(struct gw *gw, struct source *s, uint32_t events)
+{
+	(void)events;
+	conn_pump(gw, container_of(s, struct conn, inside));
+}
+
+static void on_outside(struct gw *gw, struct source *s, uint32_t events)
+{
+	(void)events;
+	conn_pump(gw, container_of(s, struct conn, outside));
+}
+
+void conn_run_busy(struct gw *gw)
+{
+	struct list round;
+
+	/* those of now; a pump may append again */
+	list_init(&round);
+	while (!list_empty(&gw->busy)) {
+		struct list *p = gw->busy.next;
+
+		list_del(p);
+		list_add_tail(&round, p);
+	}
+	while (!list_empty(&round)) {
+		struct conn *c = list_entry(round.next, struct conn, busy);
+
+		list_del(&c->busy);
+		c->is_busy = false;
+		conn_pump(gw, c);
+	}
+}
+
+void conn_new(struct gw *gw, int inside, int outside,
+	      const struct conn_info *info)
+{
+	const uint32_t all = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+	struct conn *c = gw_alloc(sizeof(*c));
+	int one = 1;
+
+	setsockopt(inside, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(outside, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	c->inside = (struct source){inside, on_inside};
+	c->outside = (struct source){outside, on_outside};
+	c->out.pipe[0] = c->out.pipe[1] = -1;
+	c->in.pipe[0] = c->in.pipe[1] = -1;
+	c->info = *info;
+	c->inspect = info->check_name;
+	c->start_ms = gw->ms;
+	list_add_tail(&gw->conns, &c->link);
+	gw->nconns++;
+	if (gw_watch(gw, &c->inside, all) || gw_watch(gw, &c->outside, all))
+		conn_end(gw, c, true);
+}
+
+void conn_close_all(struct gw *gw)
+{
+	while (!list_empty(&gw->conns)) {
+		struct conn *c = list_entry(gw->conns.next, struct conn, link);
+
+		/* what the guest sent before it ended still goes out */
+		if (!c->inspect)
+			(void)half_pump(&c->out, c->inside.fd, c->outside.fd);
+		conn_end(gw, c, !c->out.shut);
+	}
+}

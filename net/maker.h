@@ -1,0 +1,19 @@
+/*
+ * maker.h - sockets of the gateway's side of the private network.
+ *
+ * The gateway lives in the host's network and owns nothing in the guests'
+ * user namespace; a process in there, the maker, makes unbound sockets and
+ * passes them on. It does nothing else, and its filter allows nothing else.
+ */
+#ifndef CLOCHE_NET_MAKER_H
+#define CLOCHE_NET_MAKER_H
+
+#include "../sentry/base/base.h"
+
+/* Serves until the other end closes; never returns. */
+NORETURN void maker_serve(int sock);
+/* A new socket of the inside, non-blocking and close-on-exec, or -errno.
+ * family AF_INET or AF_INET6, type SOCK_STREAM or SOCK_DGRAM. */
+int MUST_CHECK maker_socket(int sock, int family, int type);
+
+#endif
