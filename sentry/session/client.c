@@ -123,6 +123,7 @@ struct attach {
 	struct terminal term;
 	bool term_on;
 	int status; /* -1: it runs */
+	uint64_t max_output;
 };
 
 static void say_refused(const struct attach *a, const json_t *ev)
@@ -201,13 +202,28 @@ static void attach_once(struct attach *a, struct control_msg *last)
 		on_message(a, last);
 }
 
-/* The others of what may hold a relay's far end run on; what they have written
- * so far is passed on. */
+static void wake_relay(int sig)
+{
+	(void)sig; /* only there to end a blocking read */
+}
+
+/* Others in the sandbox may hold a relay's far end and run on: what they have
+ * written so far is passed on, and no more is waited for. */
 static void relays_end(struct stdio *io)
 {
-	for (int i = 0; i < 3; i++)
-		if (io->relay_local[i] >= 0)
+	struct sigaction sa = {.sa_handler = wake_relay};
+
+	sigaction(SIGUSR1, &sa, NULL);
+	for (int i = 0; i < 3; i++) {
+		if (io->relay_local[i] < 0)
+			continue;
+		if (io->counted[i]) /* a pipe */
+			fcntl(io->relay_local[i], F_SETFL, O_NONBLOCK);
+		else
 			shutdown(io->relay_local[i], SHUT_RD);
+	}
+	for (unsigned i = 0; i < io->nrelays; i++)
+		pthread_kill(io->relay_thread[i], SIGUSR1);
 	stdio_relay_finish(io);
 }
 
@@ -317,6 +333,19 @@ static int send_exec(struct attach *a)
 	return 0;
 }
 
+/* The limit of output is kept by who passes it on. */
+static int ask_output(struct attach *a)
+{
+	struct control_msg m;
+	int ret = session_ask(a->conn, a->x->name, "status", NULL, &m);
+
+	if (ret)
+		return ret;
+	a->max_output = (uint64_t)control_number(m.root, "max_output", 0);
+	control_msg_fini(&m);
+	return 0;
+}
+
 int session_exec(const struct session_exec *x)
 {
 	AUTO_FREE struct attach *a = xcalloc(1, sizeof(*a));
@@ -327,12 +356,15 @@ int session_exec(const struct session_exec *x)
 	a->status = -1;
 	if (session_connect(x->name, &a->conn))
 		return EXIT_CLOCHE;
+	if (ask_output(a))
+		goto out;
 	if (x->detach)
 		no_descriptors(&a->io);
 	else
-		stdio_classify(&a->io, 0);
+		stdio_classify(&a->io, a->max_output);
 	if (send_exec(a) == 0)
 		status = x->detach ? 0 : attach_wait(a);
+out:
 	auto_close_fd(&a->master);
 	auto_close_fd(&a->sigfd);
 	close(a->conn);

@@ -62,6 +62,7 @@ static int op_status(struct control_conn *c, struct control_msg *m UNUSED,
 	put_number(o, "pid", (uint64_t)getpid());
 	put_created(o, sv);
 	put_number(o, "commands", sv->ncommands);
+	put_number(o, "max_output", sv->s->cfg->limits.output);
 	if (run_store_usage(sv->s, &used, &size))
 		put_number(o, "stored", used);
 	conn_answer(c, o);

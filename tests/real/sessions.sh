@@ -140,9 +140,10 @@ check keep-refuses-a-second same \
 	"$(status c run --name kept --keep true)" 125
 check several-at-once c rm kept kept2
 "$CLOCHE" run --name shown sh -c 'echo x >f; sleep 2' &
+shown=$!
 check a-named-run-is-reachable within 10 sh -c \
 	'[ "$("$CLOCHE" exec shown cat f 2>/dev/null)" = x ]'
-wait $!
+wait $shown
 check its-name-goes-with-it test ! -e "$dir/shown"
 
 # ---- the end
@@ -186,6 +187,14 @@ check policy-of-the-first-holds sh -c '
 	"$CLOCHE" create --hide "*.pem" hid && touch a.pem &&
 	! "$CLOCHE" exec hid ls a.pem 2>/dev/null &&
 	"$CLOCHE" rm hid'
+check output-limit-holds-for-each sh -c '
+	"$CLOCHE" create --max-output 1000 out || exit 1
+	for i in 1 2; do
+		n=$("$CLOCHE" exec out sh -c "sleep 5 &
+			head -c 100000 /dev/zero" 2>/dev/null | wc -c)
+		[ "$n" = 1000 ] || exit 1
+	done
+	"$CLOCHE" rm -f out'
 check audit-file-of-a-kept-one sh -c '
 	"$CLOCHE" create --audit log.jsonl aud && "$CLOCHE" exec aud true &&
 	"$CLOCHE" rm aud && "$CLOCHE" audit verify log.jsonl'
