@@ -1,20 +1,20 @@
 /*
- * diff.c - what the overlays changed against their lower trees.
+ * diff.c - which names the overlays changed against their lower trees.
  *
  * Walks the nodes that have state, not the trees. Paths are virtual ones of
- * now; old_path of a rename is where the lower has it. A deleted or renamed
- * directory is one line; what changed inside a renamed one is told under its
- * new name. A file that was opened for writing and holds the same bytes as
- * before is no change; times alone are none either.
+ * now; `lower` is where the host has the old version. A deleted or renamed
+ * directory is one record, and what follows from it further ones, marked as
+ * `inside`; what changed inside a renamed one is told under its new name. A
+ * file that was opened for writing and holds the same bytes as before is no
+ * change; times alone are none either.
+ *
+ * LIMIT: of a host file with several names that was written to, names at which
+ * the guest never looked are not listed.
+ * LIMIT: a single host file that is a mount of its own is not listed.
  */
-#include "overlay_priv.h"
+#include "diff_priv.h"
 
 #include <fcntl.h>
-
-struct change {
-	struct vfs_change c;
-	char *path, *old;
-};
 
 /* A lower object that stands under another name, by (dev, ino); a directory
  * node by its lower directory. */
@@ -23,96 +23,26 @@ struct seen {
 	struct ov_node *n;
 };
 
-struct diff {
-	struct ov *ov;
-	struct seen *pool;
-	struct htable moved, origin;
-	struct change *list;
-	size_t count, cap;
-};
-
-static void diff_add(struct diff *d, enum vfs_change_kind kind, char *path,
-		     char *old, const struct vfs_change *sizes)
+static void diff_later(struct diff *d, const struct change *parent,
+		       struct ov_node *n, struct hostdir *lower, bool gone)
 {
-	struct change *c;
+	struct diff_todo *t;
 
-	if (d->count == d->cap) {
-		d->cap = d->cap ? d->cap * 2 : 64;
-		d->list = realloc(d->list, d->cap * sizeof(*d->list));
-		BUG_ON(!d->list);
+	if (d->todo_count == d->todo_cap) {
+		d->todo_cap = d->todo_cap ? d->todo_cap * 2 : 16;
+		d->todo = realloc(d->todo, d->todo_cap * sizeof(*d->todo));
+		BUG_ON(!d->todo);
 	}
-	c = &d->list[d->count++];
-	c->c = *sizes;
-	c->c.kind = kind;
-	c->path = path;
-	c->old = old;
+	if (n)
+		inode_get(n->inode);
+	t = &d->todo[d->todo_count++];
+	*t = (struct diff_todo){
+		.parent = (size_t)(parent - d->out->all), .node = n,
+		.lower = hostdir_get(lower), .gone = gone,
+	};
 }
 
-/* guest + "/" + the names from the root down; owned. NULL: not below it. */
-static char *path_join(const struct ov *ov, const char **names, size_t count,
-		       const char *last)
-{
-	const char *base = strcmp(ov->guest, "/") ? ov->guest : "";
-	size_t len = strlen(base) + 2 + (last ? strlen(last) + 1 : 0);
-	char *p, *out;
-
-	for (size_t i = 0; i < count; i++)
-		len += strlen(names[i]) + 1;
-	out = xmalloc(len);
-	p = stpcpy(out, base);
-	while (count--) {
-		*p++ = '/';
-		p = stpcpy(p, names[count]);
-	}
-	if (last) {
-		*p++ = '/';
-		p = stpcpy(p, last);
-	}
-	if (p == out)
-		p = stpcpy(p, "/");
-	return out;
-}
-
-static char *node_path(const struct ov_node *dir, const char *last)
-{
-	const struct ov *ov = dir->ov;
-	const char **names;
-	size_t count = 0;
-	char *out;
-
-	for (const struct ov_node *n = dir; n != ov->root; n = n->parent) {
-		if (!n->parent)
-			return NULL; /* removed */
-		count++;
-	}
-	names = xcalloc(count, sizeof(*names));
-	count = 0;
-	for (const struct ov_node *n = dir; n != ov->root; n = n->parent)
-		names[count++] = n->name;
-	out = path_join(ov, names, count, last);
-	free(names);
-	return out;
-}
-
-static char *lower_path(const struct ov *ov, const struct hostdir *h,
-			const char *last)
-{
-	const char **names;
-	size_t count = 0;
-	char *out;
-
-	for (const struct hostdir *p = h; p->parent; p = p->parent)
-		count++;
-	names = xcalloc(count, sizeof(*names));
-	count = 0;
-	for (const struct hostdir *p = h; p->parent; p = p->parent)
-		names[count++] = p->name;
-	out = path_join(ov, names, count, last);
-	free(names);
-	return out;
-}
-
-/* ---- the lower's side ------------------------------------------------ */
+/* ---- what moved ------------------------------------------------------ */
 
 static struct hostdir *lower_parent(const struct ov_node *n)
 {
@@ -122,19 +52,6 @@ static struct hostdir *lower_parent(const struct ov_node *n)
 static const char *lower_name(const struct ov_node *n)
 {
 	return S_ISDIR(n->inode->type) ? n->lhost->name : n->lname;
-}
-
-/* Does the lower have this node's data at just this place? */
-static bool at_home(const struct ov_node *n, const struct hostdir *under,
-		    const char *name)
-{
-	struct stat st;
-
-	if (!n->has_lower || !under)
-		return false;
-	if (hostfs_stat((struct hostdir *)under, name, &st) < 0)
-		return false;
-	return st.st_dev == n->lst.st_dev && st.st_ino == n->lst.st_ino;
 }
 
 /* The lower directory at dir's virtual place; counted or NULL. */
@@ -163,107 +80,6 @@ static struct hostdir *diff_under(struct diff *d, const struct ov_node *dir)
 		h = next;
 	}
 	return h;
-}
-
-static bool same_bytes(int a, int b)
-{
-	enum { BLOCK = 32768 };
-	AUTO_FREE char *x = xmalloc(BLOCK), *y = xmalloc(BLOCK);
-	off_t pos = 0;
-
-	for (;;) {
-		ssize_t n = pread(a, x, BLOCK, pos);
-		ssize_t m = pread(b, y, BLOCK, pos);
-
-		if (n != m || n < 0)
-			return false;
-		if (!n)
-			return true;
-		if (memcmp(x, y, (size_t)n) != 0)
-			return false;
-		pos += n;
-	}
-}
-
-static int object_open(struct ov_node *n)
-{
-	const char *name;
-	int dirfd;
-
-	if (ov_object_place(n, &dirfd, &name) < 0)
-		return -1;
-	return openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* The file's content against the lower's st at (under, name). */
-static bool content_differs(struct ov_node *n, struct hostdir *under,
-			    const char *name, const struct stat *st,
-			    uint64_t size)
-{
-	AUTO_CLOSE int a = -1;
-	AUTO_CLOSE int b = -1;
-
-	if ((uint64_t)st->st_size != size)
-		return true;
-	a = object_open(n);
-	if (a < 0 || hostfs_open(under, name, O_RDONLY, st, &b) < 0)
-		return true;
-	return !same_bytes(a, b);
-}
-
-static bool link_differs(struct ov_node *n, struct hostdir *under,
-			 const char *name)
-{
-	char a[PATH_LEN_MAX], b[PATH_LEN_MAX];
-	ssize_t x = ov_readlink(NULL, n->inode, a, sizeof(a), NULL);
-	ssize_t y = hostfs_readlink(under, name, b, sizeof(b));
-
-	return x != y || x < 0 || memcmp(a, b, (size_t)x) != 0;
-}
-
-/* ---- one name -------------------------------------------------------- */
-
-static struct vfs_change diff_sizes(struct ov_node *n, const struct stat *old)
-{
-	struct vfs_change c = {0};
-	struct stat st;
-
-	if (n) {
-		c.mode = n->inode->type | n->inode->mode;
-		if (n->has_lower && !n->upper)
-			c.size = (uint64_t)n->lst.st_size;
-		else if (n->target)
-			c.size = strlen(n->target);
-		else if (S_ISREG(n->inode->type) && !ov_object_stat(n, &st))
-			c.size = (uint64_t)st.st_size;
-	}
-	if (old && !S_ISDIR(old->st_mode))
-		c.old_size = (uint64_t)old->st_size;
-	return c;
-}
-
-static bool attr_differs(const struct ov_node *n, const struct stat *st)
-{
-	return (st->st_mode & 07777) != n->inode->mode ||
-	       st->st_uid != n->inode->uid || st->st_gid != n->inode->gid;
-}
-
-/* The kind of change of n at (under, name), where the lower has *st. */
-static int diff_kind(struct ov_node *n, struct hostdir *under,
-		     const char *name, const struct stat *st, uint64_t size)
-{
-	mode_t type = n->inode->type;
-
-	if ((st->st_mode & S_IFMT) != type)
-		return VFS_TYPE;
-	if (S_ISREG(type) && (n->upper || !at_home(n, under, name)) &&
-	    content_differs(n, under, name, st, size))
-		return VFS_MODIFIED;
-	if (S_ISLNK(type) && link_differs(n, under, name))
-		return VFS_MODIFIED;
-	if (!S_ISLNK(type) && attr_differs(n, st))
-		return VFS_METADATA;
-	return 0;
 }
 
 static struct ov_node *diff_origin(struct diff *d, const struct hostdir *h)
@@ -310,34 +126,135 @@ static bool diff_lives(struct diff *d, const struct stat *st)
 	return false;
 }
 
+/* ---- one name -------------------------------------------------------- */
+
+static void diff_whiteout(struct diff *d, struct ov_node *dir,
+			  const struct diff_old *old, struct ov_entry *e)
+{
+	struct change *c;
+
+	if (diff_lives(d, old->st))
+		return;
+	c = diff_record(d, VFS_DELETED, dir, e->name, NULL, old, e);
+	if (c && e->gone)
+		diff_later(d, c, e->gone, e->gone->lhost, true);
+}
+
+/* What the host has at the place to which something was renamed. */
+static void diff_replaced(struct diff *d, struct ov_node *dir,
+			  const struct diff_old *old, const struct ov_entry *e)
+{
+	struct change *c;
+
+	if (diff_lives(d, old->st))
+		return;
+	c = diff_record(d, VFS_DELETED, dir, e->name, NULL, old, e);
+	if (!c)
+		return;
+	c->inside = true;
+	if (e->gone)
+		diff_later(d, c, e->gone, e->gone->lhost, true);
+}
+
+static void diff_rename(struct diff *d, struct ov_node *dir,
+			const struct diff_old *at, struct ov_entry *e)
+{
+	struct ov_node *n = e->child;
+	struct diff_old from = {lower_parent(n), lower_name(n), &n->lst};
+	struct change *c;
+
+	c = diff_record(d, VFS_RENAMED, dir, e->name, n, &from, e);
+	if (!c)
+		return;
+	if (S_ISDIR(n->inode->type) && (d->flags & CHANGES_IN_RENAMED))
+		diff_later(d, c, n, n->lhost, false);
+	if (at)
+		diff_replaced(d, dir, at, e);
+}
+
+/* The lower directory that was removed where dir stands now, or NULL. */
+static struct ov_node *diff_gone_of(const struct ov_node *dir)
+{
+	const struct ov_entry *e;
+	struct ov_node *above;
+
+	if (!dir->parent || dir->has_lower)
+		return NULL;
+	e = ov_entry_find(dir->parent, dir->name);
+	if (e && e->gone)
+		return e->gone;
+	above = diff_gone_of(dir->parent);
+	e = above ? ov_entry_find(above, dir->name) : NULL;
+	return e ? e->gone : NULL;
+}
+
+/* What the guest removed with a directory that it made anew. */
+static void diff_seen_before(struct change *c, const struct ov_node *dir,
+			     const char *name)
+{
+	const struct ov_node *gone =
+		c->has_base == CHANGE_UNSEEN ? diff_gone_of(dir) : NULL;
+	const struct ov_entry *e = gone ? ov_entry_find(gone, name) : NULL;
+
+	if (!e || !e->base)
+		return;
+	c->has_base = CHANGE_SEEN;
+	c->base = *e->base;
+}
+
+/* A directory made in the place of a lower one. */
+static bool diff_is_opaque(const struct diff *d, const struct ov_node *n)
+{
+	return (d->flags & CHANGES_OPAQUE) && n->dir && !n->has_lower;
+}
+
+static void diff_added(struct diff *d, struct ov_node *dir, struct ov_entry *e)
+{
+	struct ov_node *n = e->child;
+	struct change *c =
+		diff_record(d, VFS_ADDED, dir, e->name, n, NULL, e);
+
+	if (c && n->has_lower && !n->upper && !S_ISDIR(n->inode->type) &&
+	    diff_at_home(n, n->lhost, n->lname))
+		c->linked = diff_lower_path(d->ov, n->lhost, n->lname, true);
+}
+
 static void diff_entry(struct diff *d, struct ov_node *dir,
 		       struct hostdir *under, struct ov_entry *e)
 {
 	struct ov_node *n = e->child;
-	struct vfs_change c;
+	struct diff_old old = {under, e->name, NULL};
+	struct change *c;
 	struct stat st;
-	bool old = under && !hostfs_stat(under, e->name, &st);
 	int kind;
 
-	c = diff_sizes(n, old ? &st : NULL);
+	if (under && !hostfs_stat(under, e->name, &st))
+		old.st = &st;
 	if (!n) {
-		if (old && !diff_lives(d, &st))
-			diff_add(d, VFS_DELETED, node_path(dir, e->name), NULL,
-				 &c);
+		if (old.st)
+			diff_whiteout(d, dir, &old, e);
 		return;
 	}
-	if (n->has_lower && !at_home(n, under, e->name) && diff_moved(d, n)) {
-		struct vfs_change r = diff_sizes(n, &n->lst);
-
-		diff_add(d, VFS_RENAMED, node_path(dir, e->name),
-			 lower_path(d->ov, lower_parent(n), lower_name(n)),
-			 &r);
+	if (n->has_lower && !diff_at_home(n, under, e->name) &&
+	    diff_moved(d, n)) {
+		diff_rename(d, dir, old.st ? &old : NULL, e);
 		return;
 	}
-	kind = old ? diff_kind(n, under, e->name, &st, c.size) : VFS_ADDED;
-	if (kind)
-		diff_add(d, (enum vfs_change_kind)kind,
-			 node_path(dir, e->name), NULL, &c);
+	if (!old.st) {
+		diff_added(d, dir, e);
+		return;
+	}
+	kind = diff_kind(n, &old);
+	if (diff_is_opaque(d, n) && S_ISDIR(st.st_mode))
+		kind = VFS_METADATA;
+	c = kind ? diff_record(d, (enum vfs_change_kind)kind, dir, e->name, n,
+			       &old, e) : NULL;
+	if (c)
+		diff_seen_before(c, dir, e->name);
+	if (c && kind == VFS_METADATA)
+		c->opaque = diff_is_opaque(d, n);
+	if (c && kind == VFS_TYPE && e->gone)
+		diff_later(d, c, e->gone, e->gone->lhost, true);
 }
 
 /* A new directory in the place of a lower one: what is missing in it. */
@@ -345,22 +262,29 @@ struct missing {
 	struct diff *d;
 	struct ov_node *dir;
 	struct hostdir *under;
+	const struct ov_node *gone; /* what stood there, or NULL */
 };
 
 static int diff_missing(void *arg, const char *name, ino_t ino,
 			unsigned char type)
 {
 	struct missing *m = arg;
-	struct vfs_change c;
+	struct diff_old old = {m->under, name, NULL};
+	const struct ov_entry *e = NULL;
+	struct change *c;
 	struct stat st;
 
 	(void)ino;
 	(void)type;
 	if (ov_entry_find(m->dir, name) ||
-	    hostfs_stat(m->under, name, &st) < 0)
+	    hostfs_stat(m->under, name, &st) < 0 || diff_lives(m->d, &st))
 		return 0;
-	c = diff_sizes(NULL, &st);
-	diff_add(m->d, VFS_DELETED, node_path(m->dir, name), NULL, &c);
+	old.st = &st;
+	if (m->gone)
+		e = ov_entry_find(m->gone, name);
+	c = diff_record(m->d, VFS_DELETED, m->dir, name, NULL, &old, e);
+	if (c && e && e->gone)
+		diff_later(m->d, c, e->gone, e->gone->lhost, true);
 	return 0;
 }
 
@@ -372,7 +296,7 @@ static int diff_dir(struct diff *d, struct ov_node *dir)
 
 	/* In a moved directory names are compared with its own origin. */
 	home = dir->has_lower ? hostdir_get(dir->lhost) : NULL;
-	under = home ? home : diff_under(d, dir);
+	under = home || diff_is_opaque(d, dir) ? home : diff_under(d, dir);
 	for (size_t i = 0; i <= od->entries.mask; i++) {
 		struct hnode *h = od->entries.buckets[i];
 
@@ -381,7 +305,7 @@ static int diff_dir(struct diff *d, struct ov_node *dir)
 				   container_of(h, struct ov_entry, node));
 	}
 	if (!home && under) {
-		struct missing m = {d, dir, under};
+		struct missing m = {d, dir, under, diff_gone_of(dir)};
 		struct ov_node fake = {.lhost = under, .ov = d->ov};
 
 		ret = ov_lower_list(&fake, diff_missing, &m);
@@ -394,22 +318,109 @@ static int diff_dir(struct diff *d, struct ov_node *dir)
 /* A lower object that has changed in its place without an entry. */
 static void diff_inplace(struct diff *d, struct ov_node *n)
 {
-	struct vfs_change c;
-	char *path;
+	struct diff_old old;
+	struct ov_node *dir;
+	struct stat st;
 	int kind;
 
 	if (!n->hashed || !n->nlink || !list_empty(&n->names) || !n->meta)
 		return;
-	c = diff_sizes(n, &n->lst);
-	kind = diff_kind(n, lower_parent(n), lower_name(n), &n->lst, c.size);
+	old = (struct diff_old){lower_parent(n), lower_name(n), &st};
+	if (hostfs_stat(old.dir, old.name, &st) < 0)
+		return;
+	kind = diff_kind(n, &old);
 	if (!kind)
 		return;
-	if (S_ISDIR(n->inode->type))
-		path = node_path(n, NULL);
-	else
-		path = lower_path(d->ov, n->lhost, n->lname);
-	diff_add(d, (enum vfs_change_kind)kind, path, NULL, &c);
+	dir = S_ISDIR(n->inode->type) ? n->parent : diff_origin(d, n->lhost);
+	if (dir)
+		diff_record(d, (enum vfs_change_kind)kind, dir,
+			    S_ISDIR(n->inode->type) ? n->name : n->lname, n,
+			    &old, NULL);
 }
+
+/* ---- what follows from a directory's change -------------------------- */
+
+static void diff_inside_gone(struct diff *d, const struct diff_todo *t)
+{
+	struct ov_dir *od = t->node->dir;
+
+	for (size_t i = 0; i <= od->entries.mask; i++) {
+		struct hnode *h = od->entries.buckets[i];
+
+		for (; h; h = h->next) {
+			struct ov_entry *e =
+				container_of(h, struct ov_entry, node);
+			struct stat st;
+			struct diff_old old = {t->lower, e->name, &st};
+			struct change *c;
+
+			if (!e->base || hostfs_stat(t->lower, e->name, &st) ||
+			    diff_lives(d, &st))
+				continue;
+			c = diff_record_inside(d, VFS_DELETED, t->parent,
+					       NULL, &old);
+			c->has_base = CHANGE_SEEN;
+			c->base = *e->base;
+			if (e->gone)
+				diff_later(d, c, e->gone, e->gone->lhost,
+					   true);
+		}
+	}
+}
+
+struct inside {
+	struct diff *d;
+	const struct diff_todo t;
+};
+
+static int diff_inside_one(void *arg, const char *name, ino_t ino,
+			   unsigned char type)
+{
+	struct inside *in = arg;
+	struct ov_node *dir = in->t.node, *n = NULL;
+	struct stat st;
+	struct diff_old old = {in->t.lower, name, &st};
+	struct hostdir *h;
+	struct change *c;
+
+	(void)ino;
+	(void)type;
+	if ((dir && ov_entry_find(dir, name)) ||
+	    hostfs_stat(in->t.lower, name, &st) < 0)
+		return 0;
+	if (dir)
+		n = ov_lower_find(dir, &st);
+	c = diff_record_inside(in->d, VFS_RENAMED, in->t.parent, n, &old);
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	h = n ? hostdir_get(n->lhost) :
+		hostdir_child(in->t.lower, name, &st);
+	diff_later(in->d, c, n, h, false);
+	hostdir_put(h);
+	return 0;
+}
+
+static int diff_inside(struct diff *d)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < d->todo_count; i++) {
+		struct inside in = {d, d->todo[i]};
+		struct ov_node fake = {.lhost = in.t.lower, .ov = d->ov};
+
+		if (in.t.gone)
+			diff_inside_gone(d, &in.t);
+		else if (!ret)
+			ret = ov_lower_list(&fake, diff_inside_one, &in);
+		if (in.t.node)
+			inode_put(in.t.node->inode);
+		hostdir_put(in.t.lower);
+	}
+	d->todo_count = 0;
+	return ret;
+}
+
+/* ---- one overlay ----------------------------------------------------- */
 
 /* Is n a name of its own somewhere that is not its lower place? */
 static bool diff_has_moved(const struct ov_node *n)
@@ -418,7 +429,8 @@ static bool diff_has_moved(const struct ov_node *n)
 		struct ov_entry *e = list_entry(p, struct ov_entry, same);
 
 		/* Another lower hard link of it is at home as well. */
-		if (!e->dir->has_lower || !at_home(n, e->dir->lhost, e->name))
+		if (!e->dir->has_lower ||
+		    !diff_at_home(n, e->dir->lhost, e->name))
 			return true;
 	}
 	return false;
@@ -466,7 +478,7 @@ static int diff_nodes(struct diff *d)
 		if (ret < 0)
 			return ret;
 	}
-	return 0;
+	return diff_inside(d);
 }
 
 static int diff_overlay(struct diff *d)
@@ -478,43 +490,80 @@ static int diff_overlay(struct diff *d)
 	htable_fini(&d->moved);
 	htable_fini(&d->origin);
 	free(d->pool);
+	free(d->todo);
+	d->todo = NULL;
+	d->todo_count = d->todo_cap = 0;
 	return ret;
 }
 
 /* ---- all ------------------------------------------------------------- */
 
-static int change_compare(const void *a, const void *b)
+static bool diff_is_marked(const struct change *c, void *arg)
 {
-	return strcmp(((const struct change *)a)->path,
-		      ((const struct change *)b)->path);
+	(void)arg;
+	return c->kind != 0;
 }
 
-int vfs_diff(struct vfs *vfs, vfs_change_fn fn, void *arg)
+/* What follows from a directory's rename gives way to a record of its own. */
+static void diff_drop_twins(struct change_source *src, struct change_list *l)
 {
-	struct diff d = {0};
-	size_t kept = 0;
+	for (size_t i = 1; i < l->count; i++) {
+		struct change *a = &l->all[i - 1], *b = &l->all[i];
+
+		if (strcmp(a->path, b->path) != 0 || a->inside == b->inside ||
+		    a->kind == VFS_DELETED || b->kind == VFS_DELETED)
+			continue;
+		(a->inside ? a : b)->kind = 0;
+	}
+	changes_filter(src, l, diff_is_marked, NULL);
+	changes_sort(l);
+}
+
+static int diff_load(struct change_source *src, unsigned flags,
+		     struct change_list *out)
+{
+	struct diff d = {.vfs = src->arg, .flags = flags, .out = out};
 	int ret = 0;
 
-	list_for_each(p, store_overlays(vfs_store(vfs))) {
+	list_for_each(p, store_overlays(vfs_store(d.vfs))) {
 		d.ov = list_entry(p, struct ov, list);
 		if (!ret && d.ov->has_lower && !d.ov->direct)
 			ret = diff_overlay(&d);
 	}
-	for (size_t i = 0; i < d.count; i++)
-		if (d.list[i].path)
-			d.list[kept++] = d.list[i];
-		else
-			free(d.list[i].old);
-	if (kept)
-		qsort(d.list, kept, sizeof(*d.list), change_compare);
-	for (size_t i = 0; i < kept; i++) {
-		d.list[i].c.path = d.list[i].path;
-		d.list[i].c.old_path = d.list[i].old;
-		if (!ret)
-			ret = fn(arg, &d.list[i].c);
-		free(d.list[i].path);
-		free(d.list[i].old);
+	changes_sort(out);
+	diff_drop_twins(src, out);
+	diff_groups(out);
+	return ret;
+}
+
+void changes_from_vfs(struct change_source *src, struct vfs *vfs)
+{
+	*src = (struct change_source){
+		.load = diff_load, .open_old = diff_open_old,
+		.open_new = diff_open_new, .forget = diff_forget, .arg = vfs,
+	};
+}
+
+int vfs_diff(struct vfs *vfs, vfs_change_fn fn, void *arg)
+{
+	struct change_source src;
+	struct change_list list;
+	int ret;
+
+	changes_from_vfs(&src, vfs);
+	ret = changes_load(&src, 0, &list);
+	for (size_t i = 0; !ret && i < list.count; i++) {
+		const struct change *c = &list.all[i];
+		struct vfs_change v = {
+			.kind = c->kind, .path = c->path,
+			.old_path = c->kind == VFS_RENAMED ? c->lower : NULL,
+			.mode = c->new.mode, .size = c->new.size,
+			.old_size = c->old.size,
+		};
+
+		if (!c->inside)
+			ret = fn(arg, &v);
 	}
-	free(d.list);
+	changes_free(&src, &list);
 	return ret;
 }

@@ -69,6 +69,7 @@ int MUST_CHECK overlay_socket_bound(struct vfs_ctx *ctx, struct inode *dir,
 bool overlay_is(const struct inode *inode);
 int MUST_CHECK overlay_statfs(struct inode *inode, struct statfs *out);
 
-/* diff.c: the changes of one overlay, unsorted; vfs_diff is there too. */
+/* overlay_base.c; for vfs_free. */
+void vfs_writers_free(struct vfs *vfs);
 
 #endif

@@ -255,6 +255,7 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 	struct ov_node *n = ov_node(inode);
 	int ret = 0;
 
+	ov_wrote(ctx, n);
 	if (!n->upper)
 		ov_refresh(n);
 	if (attr->valid & VFS_ATTR_SIZE)

@@ -217,9 +217,10 @@ static int copy_inline(struct ov_node *n)
 
 	if (!ret)
 		ret = copy_data(&c, NULL);
-	if (!ret)
+	if (!ret) {
+		ov_base_copied(n, &c.st, c.dst);
 		ret = copy_publish(n, c.dst);
-	else if (c.dst >= 0 && ftruncate(c.dst, 0) < 0)
+	} else if (c.dst >= 0 && ftruncate(c.dst, 0) < 0)
 		log_host(errno, "ftruncate");
 	auto_close_fd(&c.src);
 	auto_close_fd(&c.dst);
@@ -288,9 +289,10 @@ static int copy_finish(struct ov_node *n, struct ov_copy *c, int result)
 	n->copy = NULL;
 	/* A truncating open may have overtaken us: its file is the newer. */
 	if (!n->upper) {
-		if (!result)
+		if (!result) {
+			ov_base_copied(n, &c->st, c->dst);
 			result = copy_publish(n, c->dst);
-		else if (ftruncate(c->dst, 0) < 0)
+		} else if (ftruncate(c->dst, 0) < 0)
 			log_host(errno, "ftruncate");
 	}
 	pthread_mutex_lock(&c->mutex);

@@ -25,6 +25,7 @@ static struct ov_node *ov_node_made(struct vfs_ctx *ctx, struct inode *dir,
 		ov_node_new(ov, mode & S_IFMT, ov->next_ino++);
 
 	n->upper = true;
+	ov_wrote(ctx, n);
 	n->inode->mode = mode & 07777;
 	n->inode->uid = ctx->cred->uid;
 	n->inode->gid = dir->mode & S_ISGID ? dir->gid : ctx->cred->gid;
@@ -88,7 +89,6 @@ int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where)
 	struct ov_node *dir = ov_parent_of(where);
 	int ret;
 
-	(void)ctx;
 	if (n->birthless)
 		return -ENOENT;
 	if (n->object || dir->dir->populated) {
@@ -107,6 +107,7 @@ int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where)
 		store_side_remove(n->ov->store, n->side, false);
 		n->side[0] = '\0';
 	}
+	ov_wrote_name(ctx, dir, where->name);
 	ov_touch_dir(dir);
 	ov_index_add(dir, where->name, inode);
 	return 0;
@@ -150,7 +151,6 @@ int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
 	struct ov_node *parent = ov_parent_of(victim);
 	int ret;
 
-	(void)ctx;
 	if (dir) {
 		ret = ov_dir_is_empty(n);
 		if (ret <= 0)
@@ -160,7 +160,12 @@ int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
 	if (ret < 0)
 		return ret;
 	ov_touch_dir(parent);
+	ov_wrote_name(ctx, parent, victim->name);
 	if (dir) {
+		struct ov_entry *e = ov_entry_find(parent, victim->name);
+
+		if (e)
+			ov_base_gone(e, n);
 		ov_dir_gone(n);
 		ov_dir_link(parent, -1);
 	} else if (n->nlink) {

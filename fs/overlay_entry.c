@@ -63,6 +63,7 @@ void ov_entry_drop(struct ov_node *dir, struct ov_entry *e)
 {
 	htable_del(&dir->dir->entries, &e->node);
 	ov_entry_detach(e);
+	ov_base_free(e);
 	free(e);
 }
 
@@ -71,9 +72,15 @@ void ov_entry_clear(struct ov_node *dir, const char *name)
 	struct ov_entry *e = ov_entry_find(dir, name);
 	struct stat st;
 
-	if (ov_lower_has(dir, name, &st))
-		ov_entry_set(dir, name, NULL);
-	else if (e)
+	if (ov_lower_has(dir, name, &st)) {
+		struct ov_node *n = ov_lower_find(dir, &st);
+
+		if (n)
+			inode_get(n->inode);
+		ov_base_hide(ov_entry_set(dir, name, NULL), n, &st);
+		if (n)
+			inode_put(n->inode);
+	} else if (e)
 		ov_entry_drop(dir, e);
 }
 

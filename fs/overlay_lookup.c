@@ -30,8 +30,7 @@ static uint64_t ov_lower_hash(const struct ov_node *dir, const struct stat *st)
 	return hash_u64(st->st_ino ^ salt, st->st_dev);
 }
 
-static struct ov_node *ov_lower_find(struct ov_node *dir,
-				     const struct stat *st)
+struct ov_node *ov_lower_find(struct ov_node *dir, const struct stat *st)
 {
 	struct hnode *h =
 		htable_first(&dir->ov->lower, ov_lower_hash(dir, st));
@@ -67,6 +66,7 @@ static void ov_take_stat(struct ov_node *n, const struct stat *st)
 		n->btime.tv_sec = 0;
 	n->has_lower = true;
 	n->lst = *st;
+	ov_base_seen(n, st);
 	if (n->meta || n->upper)
 		return;
 	n->inode->mode = st->st_mode & 07777;

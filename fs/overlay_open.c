@@ -132,6 +132,8 @@ int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
 {
 	struct ov_node *n = ov_node(inode);
 
+	if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC))
+		ov_wrote(ctx, n);
 	out->kind = VFS_OPENED;
 	switch (inode->type) {
 	case S_IFREG:

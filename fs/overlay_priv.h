@@ -26,6 +26,7 @@
 #ifndef CLOCHE_OVERLAY_PRIV_H
 #define CLOCHE_OVERLAY_PRIV_H
 
+#include "changes.h"
 #include "hostfs.h"
 #include "overlay.h"
 
@@ -69,6 +70,9 @@ struct ov_entry {
 	struct ov_node *child; /* NULL: whiteout; counted through its inode */
 	bool mirrored;
 	bool wrote; /* made here, not the lower's name: shown by diff */
+	struct change_ident *base; /* the lower file that it hides, or NULL */
+	struct ov_node *gone; /* lower directory removed here; counted */
+	uint32_t writer;      /* who changed the name last; vfs_writer */
 	char name[];
 };
 
@@ -98,6 +102,8 @@ struct ov_node {
 	struct hostdir *lhost; /* of a directory: itself; else its parent */
 	char *lname;	       /* of others: name in lhost */
 	struct stat lst;
+	struct change_ident base; /* the lower that was seen or copied up */
+	uint32_t writer;	  /* who changed it last; vfs_writer */
 
 	nlink_t nlink;
 	dev_t rdev;
@@ -153,6 +159,8 @@ int ov_lookup(struct vfs_ctx *ctx, struct inode *dir, const char *name,
 bool ov_lower_has(struct ov_node *dir, const char *name, struct stat *st);
 uint64_t ov_lower_ino(const struct ov *ov, dev_t dev, ino_t ino);
 void ov_lower_unhash(struct ov_node *n);
+/* The node known for a lower object; borrowed, or NULL. */
+struct ov_node *ov_lower_find(struct ov_node *dir, const struct stat *st);
 void ov_lower_rehash(struct ov_node *n); /* a directory's parent changed */
 void ov_lower_placed(struct ov_node *n, struct ov_node *dir,
 		     const char *name);
@@ -202,6 +210,23 @@ int MUST_CHECK ov_remove_name(struct ov_node *dir, const char *name,
 void ov_event(struct inode *inode, ino_t ino, int what);
 /* Link counts of directories that have them. */
 void ov_dir_link(struct ov_node *dir, int delta);
+
+/* overlay_base.c: what the host had when the guest first looked, so that
+ * apply can see later changes; and who wrote. */
+void ov_base_seen(struct ov_node *n, const struct stat *st);
+/* fd: the copy, for its hash. */
+void ov_base_copied(struct ov_node *n, const struct stat *st, int fd);
+/* The entry hides a lower name: n's, or (n NULL) what the lower has as st. */
+void ov_base_hide(struct ov_entry *e, const struct ov_node *n,
+		  const struct stat *st);
+/* The lower directory n was removed or replaced at e: its entries stay. */
+void ov_base_gone(struct ov_entry *e, struct ov_node *n);
+void ov_base_free(struct ov_entry *e);
+bool vfs_writer_get(struct vfs *vfs, uint32_t writer, pid_t *pid,
+		    const char **cmdline);
+void ov_wrote(struct vfs_ctx *ctx, struct ov_node *n);
+void ov_wrote_name(struct vfs_ctx *ctx, struct ov_node *dir,
+		   const char *name);
 
 /* overlay_rename.c */
 int ov_rename(struct vfs_ctx *ctx, struct dentry *from, struct dentry *to,

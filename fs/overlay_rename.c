@@ -81,8 +81,15 @@ static void ov_move_entries(const struct ov_place *from,
 {
 	struct ov_node *n = from->node;
 
+	struct ov_entry *e;
+
 	inode_get(n->inode);
-	ov_entry_set(to->dir, to->name, n)->mirrored = mirrored;
+	e = ov_entry_set(to->dir, to->name, n);
+	e->mirrored = mirrored;
+	if (to->node)
+		ov_base_hide(e, to->node, NULL);
+	if (to->node && S_ISDIR(n->inode->type))
+		ov_base_gone(e, to->node);
 	ov_entry_clear(from->dir, from->name);
 	ov_index_del(from->dir, from->name);
 	ov_index_del(to->dir, to->name);
@@ -178,6 +185,7 @@ static int ov_rename_exchange(const struct ov_place *a,
 {
 	bool am, bm, adir = S_ISDIR(a->node->inode->type);
 	bool bdir = S_ISDIR(b->node->inode->type);
+	struct ov_entry *e;
 	int ret = 0;
 
 	/* One mirrored side needs the other: the kernel swaps them. */
@@ -195,8 +203,12 @@ static int ov_rename_exchange(const struct ov_place *a,
 	bm = ov_mirrored(b);
 	inode_get(a->node->inode);
 	inode_get(b->node->inode);
-	ov_entry_set(a->dir, a->name, b->node)->mirrored = bm;
-	ov_entry_set(b->dir, b->name, a->node)->mirrored = am;
+	e = ov_entry_set(a->dir, a->name, b->node);
+	e->mirrored = bm;
+	ov_base_hide(e, a->node, NULL);
+	e = ov_entry_set(b->dir, b->name, a->node);
+	e->mirrored = am;
+	ov_base_hide(e, b->node, NULL);
 	ov_index_del(a->dir, a->name);
 	ov_index_del(b->dir, b->name);
 	ov_index_add(a->dir, a->name, b->node->inode);
@@ -216,7 +228,6 @@ int ov_rename(struct vfs_ctx *ctx, struct dentry *from, struct dentry *to,
 	struct ov_place a = ov_place_of(from), b = ov_place_of(to);
 	int ret;
 
-	(void)ctx;
 	if (a.node == b.node)
 		return 0;
 	if (flags & RENAME_EXCHANGE)
@@ -225,6 +236,8 @@ int ov_rename(struct vfs_ctx *ctx, struct dentry *from, struct dentry *to,
 		ret = ov_rename_plain(&a, &b);
 	if (ret < 0)
 		return ret;
+	ov_wrote_name(ctx, a.dir, a.name);
+	ov_wrote_name(ctx, b.dir, b.name);
 	ov_touch_dir(a.dir);
 	if (b.dir != a.dir)
 		ov_touch_dir(b.dir);

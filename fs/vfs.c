@@ -154,6 +154,7 @@ void vfs_free(struct vfs *vfs)
 	super_free_all(vfs);
 	store_free(vfs->store);
 	htable_fini(&vfs->dentries);
+	vfs_writers_free(vfs);
 	free(vfs);
 }
 

@@ -209,6 +209,8 @@ struct vfs {
 	uint64_t next_mnt_id;
 	struct htable objects; /* (dev, ino): identify.c */
 	struct list origins;   /* of renamed directories; dentry.c */
+	struct vfs_writer *writers; /* overlay_base.c; number 1 is the first */
+	uint32_t nwriters;
 	bool protect_symlinks, protect_hardlinks; /* fs.protected_* */
 	int protect_fifos, protect_regular;	  /* of the host */
 };

@@ -1,0 +1,182 @@
+/*
+ * apply_guard.c - what the host would execute or obey later without being
+ * asked: git's hooks and configuration, editors, shells, CI, package managers,
+ * set-id programs. Such a record is applied only when it is named.
+ *
+ * Build files (Makefile, package.json, setup.py ...) are ordinary work: one
+ * runs them on purpose. Names are compared without case, because some file
+ * systems do.
+ *
+ * LIMIT: a bare repository under another name than ".git" is not recognised.
+ */
+#include "apply.h"
+
+#include <strings.h>
+
+struct guard {
+	const char *path; /* components that must follow each other */
+	const char *why;
+};
+
+static const struct guard guards[] = {
+	{".gitattributes", "git runs filters by it"},
+	{".gitmodules", "git fetches by it"},
+	{".gitconfig", "git's configuration"},
+	{".hg", "Mercurial's hooks and configuration"},
+	{".svn", "Subversion's configuration"},
+	{".husky", "git hooks"},
+	{".githooks", "git hooks"},
+	{".pre-commit-config.yaml", "git hooks"},
+	{"lefthook.yml", "git hooks"},
+	{".envrc", "direnv runs it"},
+	{".env", "programs are started with it"},
+	{".mise.toml", "the shell obeys it"},
+	{".tool-versions", "the shell obeys it"},
+	{".vscode", "an editor obeys it"},
+	{".idea", "an editor obeys it"},
+	{".fleet", "an editor obeys it"},
+	{".devcontainer", "an editor obeys it"},
+	{".vimrc", "an editor obeys it"},
+	{".exrc", "an editor obeys it"},
+	{".nvimrc", "an editor obeys it"},
+	{".nvim.lua", "an editor obeys it"},
+	{".emacs", "an editor obeys it"},
+	{".emacs.d", "an editor obeys it"},
+	{".dir-locals.el", "an editor obeys it"},
+	{".gdbinit", "a debugger runs it"},
+	{".lldbinit", "a debugger runs it"},
+	{".claude", "an agent obeys it"},
+	{".cursor", "an agent obeys it"},
+	{".mcp.json", "an agent runs it"},
+	{".github/workflows", "CI runs it"},
+	{".github/actions", "CI runs it"},
+	{".gitlab-ci.yml", "CI runs it"},
+	{".circleci", "CI runs it"},
+	{".travis.yml", "CI runs it"},
+	{".buildkite", "CI runs it"},
+	{".drone.yml", "CI runs it"},
+	{"azure-pipelines.yml", "CI runs it"},
+	{"bitbucket-pipelines.yml", "CI runs it"},
+	{"Jenkinsfile", "CI runs it"},
+	{".npmrc", "npm obeys it"},
+	{".yarnrc", "yarn obeys it"},
+	{".yarnrc.yml", "yarn obeys it"},
+	{".yarn", "yarn runs it"},
+	{".cargo", "cargo obeys it"},
+	{".bashrc", "a shell runs it"},
+	{".bash_profile", "a shell runs it"},
+	{".bash_login", "a shell runs it"},
+	{".bash_logout", "a shell runs it"},
+	{".bash_aliases", "a shell runs it"},
+	{".profile", "a shell runs it"},
+	{".zshrc", "a shell runs it"},
+	{".zshenv", "a shell runs it"},
+	{".zprofile", "a shell runs it"},
+	{".zlogin", "a shell runs it"},
+	{".zlogout", "a shell runs it"},
+	{".login", "a shell runs it"},
+	{".logout", "a shell runs it"},
+	{".cshrc", "a shell runs it"},
+	{".tcshrc", "a shell runs it"},
+	{".kshrc", "a shell runs it"},
+	{".inputrc", "a shell obeys it"},
+	{".xinitrc", "a session runs it"},
+	{".xprofile", "a session runs it"},
+	{".xsession", "a session runs it"},
+	{".xsessionrc", "a session runs it"},
+	{".ssh", "ssh obeys it"},
+	{".gnupg", "gpg obeys it"},
+	{".config", "programs obey it"},
+	{".local", "programs run from it"},
+	{"autostart", "a session runs it"},
+};
+
+/* What git itself only reads as data. */
+static const char *const git_data[] = {
+	"objects", "refs", "logs", "index", "HEAD", "ORIG_HEAD", "packed-refs",
+	"COMMIT_EDITMSG", "FETCH_HEAD", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE",
+	"AUTO_MERGE", "REVERT_HEAD", "CHERRY_PICK_HEAD", "description",
+	"branches", "gc.log", "info/exclude", "info/refs",
+	"info/sparse-checkout",
+};
+
+/* How much of the pattern is matched where p begins: -1 nothing, 0 only its
+ * first part (p ends), 1 all of it. */
+static int match_at(const char *p, const char *pattern)
+{
+	for (;;) {
+		size_t a = strcspn(p, "/"), b = strcspn(pattern, "/");
+
+		if (a != b || strncasecmp(p, pattern, a) != 0)
+			return -1;
+		if (!pattern[b])
+			return 1;
+		if (!p[a])
+			return 0;
+		p += a + 1;
+		pattern += b + 1;
+	}
+}
+
+/* A directory that is made holds nothing yet; its files have records. */
+static bool plain_directory(const struct change *c)
+{
+	return S_ISDIR(c->new.mode) && c->kind != VFS_RENAMED;
+}
+
+static const char *git_why(const char *below, const struct change *c)
+{
+	if (!*below)
+		return plain_directory(c) ? NULL : "a git repository";
+	for (size_t i = 0; i < ARRAY_SIZE(git_data); i++)
+		if (match_at(below, git_data[i]) == 1)
+			return NULL;
+	if (match_at(below, "hooks") == 1)
+		return plain_directory(c) ? NULL : "git runs it";
+	return plain_directory(c) ? NULL : "git's configuration";
+}
+
+static const char *path_why(const char *path, const struct change *c)
+{
+	for (const char *p = path; *p;) {
+		size_t len = strcspn(p, "/");
+
+		if (len >= 8 && strncmp(p, ".cloche-", 8) == 0)
+			return "a name that apply itself uses";
+		if (len == 4 && strncasecmp(p, ".git", 4) == 0) {
+			const char *why = git_why(p[4] ? p + 5 : p + 4, c);
+
+			if (why)
+				return why;
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(guards); i++) {
+			int m = match_at(p, guards[i].path);
+
+			if (m == 1 || (m == 0 && !plain_directory(c)))
+				return guards[i].why;
+		}
+		p += len + (p[len] != '\0');
+	}
+	return NULL;
+}
+
+static bool gains_rights(const struct change *c)
+{
+	if (S_ISREG(c->new.mode) && (c->new.mode & 06000) &&
+	    (c->content || (c->new.mode & 06000 & ~c->old.mode)))
+		return true;
+	for (size_t i = 0; i < c->new.nxattrs; i++)
+		if (!strcmp(c->new.xattrs[i].name, "security.capability") &&
+		    (c->content || c->attr))
+			return true;
+	return false;
+}
+
+const char *apply_delicate(const char *path, const struct change *c)
+{
+	if (gains_rights(c))
+		return "a program with set-id bits or capabilities";
+	if (S_ISCHR(c->new.mode) || S_ISBLK(c->new.mode))
+		return "a device";
+	return path_why(path, c);
+}

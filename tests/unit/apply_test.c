@@ -1,0 +1,395 @@
+/*
+ * apply_test.c - changes come to the host, all or nothing.
+ */
+#include <limits.h>
+
+#include "changes_fixture.h"
+
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+#include "../../fs/apply.h"
+
+static struct fixture f;
+static char state[64];
+static struct change_source src;
+static struct change_list list;
+
+static void setup(void)
+{
+	fixture_init(&f, 0);
+	cx_host_tree(&f);
+	snprintf(state, sizeof(state), "/tmp/ovstateXXXXXX");
+	cr_assert(mkdtemp(state));
+	setenv("XDG_STATE_HOME", state, 1);
+}
+
+static void teardown(void)
+{
+	f.hash = fx_hash(f.host);
+	fixture_fini(&f);
+	nftw(state, fx_rm_one, 16, FTW_PHYS | FTW_DEPTH);
+}
+
+TestSuite(apply, .init = setup, .fini = teardown);
+
+static struct apply *plan(const char *const *paths, size_t count, bool force)
+{
+	struct apply_options o = {.root = f.host, .paths = paths,
+				  .npaths = count, .force = force,
+				  .owner = geteuid() == 0};
+	struct apply *a;
+
+	changes_from_vfs(&src, f.vfs);
+	cr_assert_eq(changes_load(&src, 0, &list), 0);
+	cr_assert_eq(apply_new(&o, &src, &list, &a), 0);
+	return a;
+}
+
+static void done(struct apply *a)
+{
+	apply_free(a);
+	changes_free(&src, &list);
+}
+
+static const char *problem(struct apply *a)
+{
+	const struct apply_problem *p;
+
+	return apply_problems(a, &p) ? p->path + strlen(f.host) + 1 : "";
+}
+
+static int commit(struct apply *a)
+{
+	char *path = NULL;
+	bool half;
+	int ret = apply_commit(a, &half, &path);
+
+	cr_expect(!half);
+	if (ret < 0)
+		cr_log_warn("%s: %s", path ? path : "?", strerror(-ret));
+	free(path);
+	return ret;
+}
+
+static void apply_now(void)
+{
+	struct apply *a = plan(NULL, 0, false);
+
+	cr_assert_str_eq(problem(a), "");
+	cr_assert_eq(commit(a), 0);
+	done(a);
+}
+
+Test(apply, the_host_becomes_what_the_guest_sees)
+{
+	AUTO_FREE char *want = NULL;
+	AUTO_FREE char *got = NULL;
+
+	cx_changes(&f);
+	want = cx_guest(&f);
+	apply_now();
+	got = cx_host(f.host);
+	cr_assert_str_eq(got, want);
+}
+
+Test(apply, nothing_is_left_behind)
+{
+	AUTO_FREE char *journals = xasprintf("%s/cloche/apply", state);
+	AUTO_FREE char *tree = NULL;
+	AUTO_FREE char *left = NULL;
+
+	cx_changes(&f);
+	apply_now();
+	tree = cx_host(f.host);
+	cr_assert_null(strstr(tree, ".cloche-"));
+	left = cx_host(journals);
+	cr_assert_str_eq(left, "");
+}
+
+Test(apply, times_and_xattrs_are_kept)
+{
+	struct vfs_attr t = {.valid = VFS_ATTR_MTIME,
+			     .mtime = {1234567890, 123456789}};
+	AUTO_FREE char *path = xasprintf("%s/new", f.host);
+	struct vref ref;
+	struct stat st;
+	char value[8] = "";
+
+	fx_write(&f, "/w/new", "x");
+	ref = fx_ref(&f, "/w/new");
+	cr_assert_eq(vfs_setxattr(&f.ctx, &ref, "user.k", "v", 1, 0), 0);
+	cr_assert_eq(vfs_setattr(&f.ctx, &ref, &t), 0);
+	vref_put(&ref);
+	apply_now();
+	cr_assert_eq(stat(path, &st), 0);
+	cr_assert_eq(st.st_mtim.tv_sec, 1234567890);
+	cr_assert_eq(st.st_mtim.tv_nsec, 123456789);
+	cr_assert_eq(getxattr(path, "user.k", value, sizeof(value)), 1);
+	cr_assert_str_eq(value, "v");
+}
+
+Test(apply, a_changed_host_file_is_refused_and_named)
+{
+	struct apply *a;
+
+	fx_append(&f, "/w/a", "guest\n");
+	fx_host_file(&f, "a", "another text of the host\n");
+	a = plan(NULL, 0, false);
+	cr_assert_str_eq(problem(a), "a");
+	cr_assert_eq(commit(a), -EBUSY);
+	done(a);
+	a = plan(NULL, 0, true);
+	cr_assert_str_eq(problem(a), "");
+	cr_assert_eq(commit(a), 0);
+	done(a);
+	fx_host_file(&f, "b", "");
+}
+
+Test(apply, a_touched_host_file_with_the_same_contents_is_not_changed)
+{
+	fx_append(&f, "/w/a", "guest\n");
+	usleep(10000);
+	fx_host_file(&f, "a", "alpha\n");
+	apply_now();
+}
+
+Test(apply, a_file_that_both_have_made_is_refused)
+{
+	struct apply *a;
+
+	fx_write(&f, "/w/new", "guest");
+	fx_host_file(&f, "new", "host!");
+	a = plan(NULL, 0, false);
+	cr_assert_str_eq(problem(a), "new");
+	done(a);
+}
+
+Test(apply, a_host_file_in_a_removed_directory_is_refused)
+{
+	struct apply *a;
+
+	cx_changes(&f);
+	fx_host_file(&f, "gone/three", "unseen");
+	a = plan(NULL, 0, false);
+	cr_assert_str_eq(problem(a), "gone/three");
+	done(a);
+}
+
+Test(apply, what_the_host_would_run_must_be_named)
+{
+	static const char *const names[] = {
+		".git/hooks/pre-commit", ".git/config", ".gitattributes",
+		".GITMODULES", ".husky/x", ".envrc", ".vscode/tasks.json",
+		".github/workflows/ci.yml", ".gitlab-ci.yml", "sub/.npmrc",
+		".bashrc", "Jenkinsfile", ".git/info/attributes",
+		".git/modules/m/config", ".pre-commit-config.yaml",
+	};
+	static const char *const fine[] = {
+		".git/objects/ab/cd", ".git/index", ".github/CODEOWNERS",
+		"Makefile", ".gitignore", "hooks/x", "package.json",
+	};
+	struct change c = {.kind = VFS_ADDED, .content = true};
+
+	c.new.mode = S_IFREG | 0644;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		cr_expect(apply_delicate(names[i], &c), "%s", names[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
+		cr_expect_null(apply_delicate(fine[i], &c), "%s", fine[i]);
+	c.new.mode = S_IFLNK | 0777; /* a link may lead anywhere */
+	cr_expect(apply_delicate(".github", &c));
+	c.new.mode = S_IFREG | 04755;
+	cr_expect(apply_delicate("plain", &c));
+}
+
+Test(apply, a_named_path_is_allowed)
+{
+	AUTO_FREE char *path = xasprintf("%s/.envrc", f.host);
+	const char *const paths[] = {path};
+	const char *const above[] = {f.host};
+	struct apply *a;
+
+	fx_write(&f, "/w/.envrc", "echo\n");
+	fx_write(&f, "/w/other", "not selected\n");
+	a = plan(above, 1, true);
+	cr_assert_str_eq(problem(a), ".envrc");
+	done(a);
+	a = plan(paths, 1, false);
+	cr_assert_str_eq(problem(a), "");
+	cr_assert_eq(apply_count(a), 1);
+	cr_assert_eq(commit(a), 0);
+	cr_assert_eq(access(path, F_OK), 0);
+	done(a);
+}
+
+Test(apply, set_id_bits_must_be_named)
+{
+	struct apply *a;
+
+	fx_write(&f, "/w/suid", "x");
+	cr_assert_eq(fx_chmod(&f, "/w/suid", 04755), 0);
+	a = plan(NULL, 0, true);
+	cr_assert_str_eq(problem(a), "suid");
+	done(a);
+}
+
+Test(apply, a_selected_file_brings_its_directory)
+{
+	AUTO_FREE char *path = xasprintf("%s/nd/sub/f", f.host);
+	const char *const paths[] = {path};
+	struct apply *a;
+
+	cx_changes(&f);
+	a = plan(paths, 1, false);
+	cr_assert_eq(apply_count(a), 3);
+	cr_assert_eq(commit(a), 0);
+	cr_assert_eq(access(path, F_OK), 0);
+	done(a);
+}
+
+/* A directory of the host became a link to outside after the plan. */
+Test(apply, links_lead_nowhere)
+{
+	AUTO_FREE char *dir = xasprintf("%s/d", f.host);
+	AUTO_FREE char *aside = xasprintf("%s/d.real", f.host);
+	AUTO_FREE char *trap = xasprintf("%s/trap", state);
+	AUTO_FREE char *before = NULL;
+	AUTO_FREE char *after = NULL;
+	struct apply *a;
+
+	fx_append(&f, "/w/d/y", "guest\n");
+	fx_write(&f, "/w/d/e/new", "guest\n");
+	fx_write(&f, "/w/d/new", "guest\n");
+	a = plan(NULL, 0, true);
+	cr_assert_eq(rename(dir, aside), 0);
+	cr_assert_eq(mkdir(trap, 0755), 0);
+	cr_assert_eq(symlink(trap, dir), 0);
+	before = cx_host(state);
+	cr_assert_lt(commit(a), 0);
+	done(a);
+	after = cx_host(trap);
+	cr_assert_str_eq(after, "");
+	(void)before;
+}
+
+Test(apply, a_guests_link_is_made_and_not_followed)
+{
+	AUTO_FREE char *trap = xasprintf("%s/trap", state);
+	AUTO_FREE char *after = NULL;
+
+	cr_assert_eq(mkdir(trap, 0755), 0);
+	cr_assert_eq(fx_unlink(&f, "/w/d/e/x"), 0);
+	cr_assert_eq(fx_rmdir(&f, "/w/d/e"), 0);
+	cx_symlink(&f, trap, "/w/d/e");
+	fx_write(&f, "/w/d/f", "x");
+	apply_now();
+	after = cx_host(trap);
+	cr_assert_str_eq(after, "");
+}
+
+/* ---- crashes --------------------------------------------------------- */
+
+static size_t kill_at;
+
+static void kill_step(void *arg, size_t n, size_t total, const char *path)
+{
+	(void)arg;
+	(void)total;
+	(void)path;
+	if (n == kill_at)
+		kill(getpid(), SIGKILL);
+}
+
+static bool apply_in_child(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		struct apply_options o = {.root = f.host,
+					  .owner = geteuid() == 0,
+					  .step = kill_step};
+		struct apply *a;
+		char *path;
+		bool half;
+
+		changes_from_vfs(&src, f.vfs);
+		if (changes_load(&src, 0, &list) ||
+		    apply_new(&o, &src, &list, &a))
+			_exit(9);
+		_exit(apply_commit(a, &half, &path) ? 8 : 0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	if (WIFSIGNALED(status))
+		return false;
+	cr_assert_eq(WEXITSTATUS(status), 0);
+	return true;
+}
+
+Test(apply, a_kill_at_any_step_leaves_one_side_whole, .timeout = 300)
+{
+	size_t old_sides = 0, new_sides = 0;
+	bool finished = false;
+
+	for (kill_at = 0; !finished; kill_at++) {
+		AUTO_FREE char *old = NULL;
+		AUTO_FREE char *new = NULL;
+		AUTO_FREE char *got = NULL;
+		size_t found;
+
+		cr_assert(kill_at < 1000);
+		if (kill_at) {
+			teardown();
+			setup();
+		}
+		cx_changes(&f);
+		old = cx_host(f.host);
+		new = cx_guest(&f);
+		finished = apply_in_child();
+		cr_assert_eq(apply_recover(f.host, &found), 0);
+		got = cx_host(f.host);
+		if (!strcmp(got, old))
+			old_sides++;
+		else if (!strcmp(got, new))
+			new_sides++;
+		else
+			cr_assert_fail("step %zu: neither side:\n%s", kill_at,
+				       got);
+		cr_assert(!finished || (!strcmp(got, new) && !found));
+	}
+	cr_assert(old_sides > 20 && new_sides > 20);
+}
+
+/* Something appears in the way in the middle: all goes back. */
+static void obstruct_step(void *arg, size_t n, size_t total, const char *path)
+{
+	(void)n;
+	(void)total;
+	if (path && !strcmp(path, "nd") && ++*(int *)arg == 2) {
+		AUTO_FREE char *p = xasprintf("%s/nd", f.host);
+
+		cr_assert_eq(mkdir(p, 0755), 0);
+	}
+}
+
+Test(apply, a_failure_in_the_middle_goes_back)
+{
+	AUTO_FREE char *dir = xasprintf("%s/nd", f.host);
+	AUTO_FREE char *old = NULL;
+	AUTO_FREE char *got = NULL;
+	int times = 0;
+	struct apply_options o = {.root = f.host, .owner = geteuid() == 0,
+				  .step = obstruct_step, .arg = &times};
+	struct apply *a;
+
+	cx_changes(&f);
+	old = cx_host(f.host);
+	changes_from_vfs(&src, f.vfs);
+	cr_assert_eq(changes_load(&src, 0, &list), 0);
+	cr_assert_eq(apply_new(&o, &src, &list, &a), 0);
+	cr_assert_eq(commit(a), -EEXIST);
+	done(a);
+	cr_assert_eq(rmdir(dir), 0);
+	got = cx_host(f.host);
+	cr_assert_str_eq(got, old);
+}
