@@ -81,6 +81,8 @@ int perm_move_mask(struct vfs_ctx *ctx, const struct dentry *from,
 /* Records a verdict in ctx and returns err. */
 int perm_refuse(struct vfs_ctx *ctx, const struct dentry *d, unsigned mask,
 		int err);
+/* ENOENT for d, where path begins: recorded if rules hide what is there. */
+int perm_missing(struct vfs_ctx *ctx, const struct dentry *d, const char *path);
 
 /* ---- walk.c ----------------------------------------------------------- */
 

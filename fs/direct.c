@@ -313,5 +313,6 @@ const struct inode_ops direct_ops = {
 	.release = ov_release,
 	.watch_target = direct_watch,
 	.make_store = direct_make_store,
+	.withheld = ov_withheld,
 	.statfs = overlay_statfs,
 };

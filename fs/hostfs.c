@@ -268,6 +268,23 @@ int hostfs_stat(struct hostdir *d, const char *name, struct stat *st)
 	return -ENOENT;
 }
 
+bool hostfs_exists(struct hostdir *d, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
+			   RESOLVE_NO_XDEV,
+	};
+	int dirfd = hostdir_fd(d);
+	AUTO_CLOSE int fd = -1;
+
+	if (dirfd < 0 || d->kernel)
+		return false;
+	fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	/* A link or mount point on the way is something, too. */
+	return fd >= 0 || errno == EXDEV || errno == ELOOP;
+}
+
 int hostfs_birth(struct hostdir *d, const char *name, const struct stat *want,
 		 struct timespec *out)
 {

@@ -65,6 +65,8 @@ void hostdir_moved(struct hostdir *d, struct hostdir *parent,
 /* lstat of one name; -ENOENT also for what is never shown. */
 int MUST_CHECK hostfs_stat(struct hostdir *d, const char *name,
 			   struct stat *st);
+/* Is there something at this path below d? Follows no link out of d. */
+bool hostfs_exists(struct hostdir *d, const char *path);
 /* When it was made; -ENODATA where the file system does not say. name NULL: d
  * itself. */
 int MUST_CHECK hostfs_birth(struct hostdir *d, const char *name,

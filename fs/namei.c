@@ -149,9 +149,8 @@ static int want_write(struct vfs_ctx *ctx, const struct dentry *dir)
 
 static int existing(struct vfs_ctx *ctx, const struct dentry *d)
 {
-	if (d->mask & VFS_MASK_HIDE)
-		return perm_refuse(ctx, d, VFS_MASK_HIDE, -ENOENT);
-	return d->inode ? 0 : -ENOENT;
+	return d->inode && !(d->mask & VFS_MASK_HIDE) ? 0 :
+							 perm_missing(ctx, d, d->name);
 }
 
 static int remove_at(struct vfs_ctx *ctx, struct dentry *d, bool dir)

@@ -153,11 +153,8 @@ static int open_last(struct walk *w, int flags, mode_t mode, bool *created)
 		return err;
 	if (d->inode && !(d->mask & VFS_MASK_HIDE))
 		return walk_onto(w, d, w->flags & VFS_FOLLOW, true);
-	if (!(flags & O_CREAT)) {
-		if (d->mask & VFS_MASK_HIDE)
-			return perm_refuse(w->ctx, d, VFS_MASK_HIDE, -ENOENT);
-		return -ENOENT;
-	}
+	if (!(flags & O_CREAT))
+		return perm_missing(w->ctx, d, w->last);
 	err = open_create(w, d, mode);
 	if (err)
 		return err;

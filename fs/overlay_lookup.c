@@ -161,6 +161,19 @@ int ov_lookup(struct vfs_ctx *ctx, struct inode *inode, const char *name,
 	return 0;
 }
 
+bool ov_withheld(struct inode *inode, const char *path)
+{
+	struct ov_node *dir = ov_node(inode);
+	size_t len = strcspn(path, "/");
+	char name[NAME_LEN_MAX + 1];
+
+	if (!dir->has_lower || dir->dir->opaque || len > NAME_LEN_MAX)
+		return false;
+	memcpy(name, path, len);
+	name[len] = '\0';
+	return !ov_entry_find(dir, name) && hostfs_exists(dir->lhost, path);
+}
+
 /* The host's side of a node whose tree may change. */
 void ov_refresh(struct ov_node *n)
 {

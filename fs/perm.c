@@ -61,6 +61,18 @@ int perm_refuse(struct vfs_ctx *ctx, const struct dentry *d, unsigned mask,
 	return err;
 }
 
+int perm_missing(struct vfs_ctx *ctx, const struct dentry *d, const char *path)
+{
+	struct inode *dir = d->parent->inode;
+
+	if (d->mask & VFS_MASK_HIDE)
+		return perm_refuse(ctx, d, VFS_MASK_HIDE, -ENOENT);
+	if ((d->mask & VFS_MASK_NOLOWER) && dir && dir->ops->withheld &&
+	    dir->ops->withheld(dir, path))
+		return perm_refuse(ctx, d, VFS_MASK_NOLOWER, -ENOENT);
+	return -ENOENT;
+}
+
 static bool is_special(const struct inode *i)
 {
 	return !S_ISREG(i->type) && !S_ISDIR(i->type) && !S_ISLNK(i->type);

@@ -115,6 +115,9 @@ struct inode_ops {
 	int (*make_store)(struct vfs_ctx *ctx, struct inode *inode,
 			  struct dentry *dentry, int flags, int *fd,
 			  struct vfs_job **job);
+	/* Is there something at path, which starts in dir, that is not shown by
+	 * VFS_MASK_NOLOWER? For the record only. NULL: no */
+	bool (*withheld)(struct inode *dir, const char *path);
 	/* NULL: zeros; the core sets f_type, f_fsid, f_namelen, f_bsize */
 	int (*statfs)(struct inode *inode, struct statfs *out);
 	/* What the store reports of a registered object; on STORE_GONE the

@@ -95,12 +95,6 @@ int walk_child(struct vfs_ctx *ctx, struct dentry *dir, const char *name,
 	return child_slow(ctx, dir, d, name, len, out);
 }
 
-static void note_hidden(struct walk *w, const struct dentry *d)
-{
-	if (d->mask & VFS_MASK_HIDE)
-		(void)perm_refuse(w->ctx, d, VFS_MASK_HIDE, -ENOENT);
-}
-
 int walk_last_dentry(struct walk *w, struct dentry **out)
 {
 	return walk_child(w->ctx, w->d, w->last, w->last_len, out);
@@ -242,10 +236,8 @@ static int walk_step(struct walk *w)
 	err = walk_child(w->ctx, w->d, w->last, w->last_len, &d);
 	if (err)
 		return err;
-	if (!d->inode || (d->mask & VFS_MASK_HIDE)) {
-		note_hidden(w, d);
-		return -ENOENT;
-	}
+	if (!d->inode || (d->mask & VFS_MASK_HIDE))
+		return perm_missing(w->ctx, d, w->last);
 	return walk_onto(w, d, true, false);
 }
 
@@ -375,10 +367,8 @@ static int walk_final(struct walk *w)
 	err = walk_last_dentry(w, &d);
 	if (err)
 		return err;
-	if (!d->inode || (d->mask & VFS_MASK_HIDE)) {
-		note_hidden(w, d);
-		return -ENOENT;
-	}
+	if (!d->inode || (d->mask & VFS_MASK_HIDE))
+		return perm_missing(w->ctx, d, w->last);
 	return walk_onto(w, d, w->flags & VFS_FOLLOW, true);
 }
 

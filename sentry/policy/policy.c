@@ -159,13 +159,39 @@ const char *policy_rule_name(const struct policy *p, uint32_t rule)
 	return p->names[rule - 1];
 }
 
+/* A path as a shell reads it back: the guest may have chosen its name. */
+static void hint_path(const char *option, const char *path, char *buf,
+		      size_t size)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		"0123456789_./+,@%:=-";
+	bool quote = path[strspn(path, plain)] != '\0';
+	size_t n = (size_t)snprintf(buf, size, "%s %s", option,
+				    quote ? "'" : "");
+
+	for (; *path && n + 6 < size; path++) {
+		if (*path == '\'') {
+			memcpy(buf + n, "'\\''", 4);
+			n += 4;
+		} else {
+			buf[n++] = *path;
+		}
+	}
+	if (*path) /* half a path would name something else */
+		n = (size_t)snprintf(buf, size, "%s PATH", option);
+	else if (quote)
+		buf[n++] = '\'';
+	buf[n] = '\0';
+}
+
 const char *policy_rule_hint(const struct policy *p, uint32_t rule,
 			     const char *path, char *buf, size_t size)
 {
 	if (rule == 0 || rule > p->nnames)
 		return NULL;
 	if (rule > p->nfiles)
-		snprintf(buf, size, "--ro %s", path);
+		hint_path("--ro", path, buf, size);
 	else if (p->files[rule - 1].access == FILE_HIDE)
 		snprintf(buf, size, "leave out %s", p->names[rule - 1]);
 	else if (p->files[rule - 1].access == FILE_RO)
