@@ -6,6 +6,7 @@
  */
 #include <linux/audit.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 
 #include "../sentry/sentry.h"
 #include "decode.h"
@@ -24,6 +25,8 @@ int64_t refuse_row(struct call *c)
 	int err = c->row->refusal ? c->row->refusal : ENOSYS;
 
 	decode_args(c);
+	/* The C library tries it for every thread, and has another way. */
+	c->ev.probe = c->nr == SYS_clone3;
 	return refuse_call(c, err, bare_only ? "bare mode" : "not supported",
 			   bare_only ? "a machine with user namespaces "
 				       "(see cloche doctor)"

@@ -32,6 +32,8 @@ struct audit_event {
 	int64_t ret;	    /* >= 0: "ret"; -errno: "errno" (name) */
 	uint64_t ns;	    /* time in the sentry */
 	bool coalesce;	    /* may be merged with identical ones */
+	bool probe;	    /* a refusal that every program expects: recorded,
+			     * but no line at the end of the run */
 	bool tracer;	    /* from the tracer thread: must not wait */
 };
 
