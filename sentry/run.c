@@ -6,7 +6,7 @@
  * and filtered before it starts anything; the sentry confines itself before
  * the first guest instruction.
  */
-#include "run.h"
+#include "run_priv.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -43,23 +43,6 @@
 
 enum { EXIT_TIMEOUT = 124, EXIT_CLOCHE = 125, NOFILE_WANTED = 65536 };
 enum { KILL_AGAIN_MS = 20, PIDS_DEFAULT = 4096 };
-
-struct run {
-	struct sentry s;
-	struct jail jail;
-	struct stdio io;
-	struct terminal term;
-	bool term_on;
-	int slave;  /* kept open until the last guest has gone */
-	int sigfd, timer;
-	uint32_t first, last_id; /* commands: the first one, the newest */
-	bool ended; /* the sandbox is to end */
-	bool timed_out, limited;
-	uint64_t sampled_ms; /* when limits were last looked at */
-	pthread_t notify;
-	sigset_t old_mask;
-	struct rlimit core; /* the caller's, before jail_build raised it */
-};
 
 void sentry_lock(struct sentry *s)
 {
@@ -266,22 +249,6 @@ static void start_timer(struct run *r)
 		die("cannot set the time limit: %s", strerror(errno));
 }
 
-int run_open_pty(struct sentry *s, int *master, int *slave)
-{
-	int pts = s->devpts_fd, unlock = 0;
-	AUTO_CLOSE int m =
-		pts >= 0 ? openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC) :
-			   posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-
-	if (m < 0 || ioctl(m, TIOCSPTLCK, &unlock) < 0)
-		return -errno;
-	*slave = ioctl(m, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (*slave < 0)
-		return -errno;
-	*master = fd_take(&m);
-	return 0;
-}
-
 /* A pty of the sandbox's own devpts for the caller's terminal. */
 static void open_terminal(struct run *r)
 {
@@ -342,7 +309,7 @@ static void start_threads(struct run *r)
 
 /* Everything in the sandbox ends: pid 1 takes the rest with it, or, in bare
  * mode, one after the other until none is left. */
-static void kill_guests(struct run *r)
+void run_kill(struct run *r)
 {
 	struct sentry *s = &r->s;
 
@@ -361,74 +328,6 @@ static void kill_guests(struct run *r)
 	sentry_unlock(s);
 }
 
-/* ---- commands -------------------------------------------------------- */
-
-static struct run *run_of(struct sentry *s)
-{
-	return container_of(s, struct run, s);
-}
-
-static int start_command(struct run *r, const struct run_command *c, bool last)
-{
-	struct jail_command jc = {
-		.id = ++r->last_id, .last = last, .tty = c->tty, .fds = c->fds,
-	};
-	AUTO_CLOSE int block = -1;
-	int ret = command_write(c->cwd, c->argv, c->envp, &block);
-
-	jc.block = block;
-	return ret ? ret : jail_start(&r->jail, &jc);
-}
-
-int run_command(struct sentry *s, const struct run_command *c, uint32_t *id)
-{
-	struct run *r = run_of(s);
-	int ret = r->ended ? -ESHUTDOWN : start_command(r, c, false);
-
-	*id = r->last_id;
-	return ret;
-}
-
-void run_signal(struct sentry *s, uint32_t id, int sig)
-{
-	jail_signal(&run_of(s)->jail, id, sig);
-}
-
-void run_signal_all(struct sentry *s, int sig)
-{
-	sentry_lock(s);
-	list_for_each (p, &s->tgroups) {
-		struct tgroup *tg = list_entry(p, struct tgroup, list);
-
-		if (tg->pid != s->init)
-			kill(tg->pid, sig);
-	}
-	sentry_unlock(s);
-}
-
-void run_end(struct sentry *s, int status)
-{
-	struct run *r = run_of(s);
-
-	if (r->ended)
-		return;
-	r->ended = true;
-	s->exit_status = status;
-	kill_guests(r);
-}
-
-bool run_store_usage(struct sentry *s, uint64_t *used, uint64_t *size)
-{
-	struct statfs sf;
-
-	/* Bare mode's store shares its file system with others. */
-	if (s->bare || fstatfs(run_of(s)->jail.store_fd, &sf) < 0)
-		return false;
-	*size = (uint64_t)sf.f_blocks * (uint64_t)sf.f_bsize;
-	*used = (uint64_t)(sf.f_blocks - sf.f_bfree) * (uint64_t)sf.f_bsize;
-	return true;
-}
-
 static void start_first(struct run *r)
 {
 	const struct config *cfg = r->s.cfg;
@@ -439,7 +338,7 @@ static void start_first(struct run *r)
 	int ret;
 
 	memcpy(c.fds, r->io.fds, sizeof(c.fds));
-	ret = start_command(r, &c, true);
+	ret = run_start(r, &c, true);
 	if (ret)
 		die("cannot start the command: %s", strerror(-ret));
 	r->first = r->last_id;
@@ -453,8 +352,10 @@ static void on_jail_message(struct run *r)
 {
 	struct run_service *sv = r->s.cfg->service;
 	struct jail_msg m;
-	int none, ret = jail_recv(r->jail.sock, &m, &none, 1);
+	int fd, ret = jail_recv(r->jail.sock, &m, &fd, 1);
 
+	if (ret == 0 && fd >= 0)
+		close(fd); /* init may be anybody by now */
 	if (ret == 0 && m.kind != JAIL_EXITED)
 		return;
 	if (ret == 0 && m.id != r->first) {
@@ -471,7 +372,7 @@ static void on_jail_message(struct run *r)
 					   WEXITSTATUS(m.value);
 	else if (!r->timed_out)
 		r->s.exit_status = 128 + SIGKILL;
-	kill_guests(r);
+	run_kill(r);
 }
 
 /* A kept sandbox outlives the session that it was started from. */
@@ -508,7 +409,7 @@ static void limit_reached(struct run *r, const char *what, const char *option)
 	if (sv)
 		sv->limited(sv->arg, why, r->timed_out ? EXIT_TIMEOUT :
 							 128 + SIGKILL);
-	kill_guests(r);
+	run_kill(r);
 }
 
 static void on_timeout(struct run *r)
@@ -601,7 +502,7 @@ static int finish(struct run *r)
 
 	/* In bare mode a guest may fork while the others are being killed. */
 	while (!trace_join(s, KILL_AGAIN_MS))
-		kill_guests(r);
+		run_kill(r);
 	pthread_join(r->notify, NULL);
 	if (r->slave >= 0)
 		close(r->slave);

@@ -380,6 +380,7 @@ static void server_end(void *arg)
 	struct server *sv = arg;
 
 	place_release(sv->name);
+	sv->released = true;
 	close(sv->listener);
 	list_for_each (p, &sv->conns) {
 		struct control_conn *c =

@@ -66,6 +66,7 @@ struct server {
 	const char *name; /* borrowed */
 	char *place;	  /* where its socket is, for a person */
 	int listener, epoll, wake;
+	bool released; /* its name is free, or somebody else's */
 	int ready; /* told when it can be used, -1: nobody waits */
 	time_t created;
 	struct list conns, commands;

@@ -95,7 +95,10 @@ NORETURN static void daemon_main(struct config *cfg, int ready)
 		_exit(EXIT_CLOCHE);
 	cfg->service = &sv->service;
 	cfg->after = NULL; /* its clients say what there is to say */
-	exit(sentry_run(cfg));
+	ret = sentry_run(cfg);
+	if (!sv->released)
+		place_release(cfg->name);
+	exit(ret);
 }
 
 /* A path of the caller's, before the daemon leaves the directory. */
@@ -173,9 +176,13 @@ int session_create(struct config *cfg)
 int session_run(struct config *cfg)
 {
 	AUTO_FREE struct server *sv = xcalloc(1, sizeof(*sv));
+	int ret;
 
 	if (server_init(sv, cfg->name, false, -1))
 		return EXIT_CLOCHE;
 	cfg->service = &sv->service;
-	return sentry_run(cfg);
+	ret = sentry_run(cfg);
+	if (!sv->released)
+		place_release(cfg->name);
+	return ret;
 }
