@@ -19,6 +19,7 @@
 #include "trace.h"
 
 enum { SETTLE_TRIES = 50 }; /* of 100 us */
+enum { WORKER_STACK = 1 << 20, TICK_MIN_US = 8000 };
 
 struct worker {
 	struct list link; /* workers.busy */
@@ -33,6 +34,7 @@ struct workers {
 	struct list busy;
 	unsigned nthreads, nidle, nqueued;
 	int wake_fd;
+	uint64_t next_tick_us; /* of the loop thread */
 };
 
 static void worker_signal(int sig)
@@ -125,13 +127,19 @@ static void *worker_main(void *arg)
 
 static int worker_start(struct sentry *s, struct workers *w)
 {
+	pthread_attr_t attr;
 	pthread_t t;
+	int err;
 
 	if (w->nthreads >= WORKERS_MAX)
 		return -EAGAIN;
-	if (pthread_create(&t, NULL, worker_main, s))
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, WORKER_STACK);
+	err = pthread_create(&t, &attr, worker_main, s);
+	pthread_attr_destroy(&attr);
+	if (err)
 		return -EAGAIN;
-	pthread_detach(t);
 	w->nthreads++;
 	return 0;
 }
@@ -259,9 +267,27 @@ static bool workers_cancel(struct sentry *s, bool pending)
 	return any;
 }
 
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
 void workers_tick(struct sentry *s)
 {
+	struct workers *w = s->workers;
+	uint64_t start = now_us();
+
+	if (start < w->next_tick_us)
+		return;
 	workers_cancel(s, true);
+	/* With hundreds of blocked calls a look is not cheap: a tenth of the
+	 * time at most. */
+	w->next_tick_us = start + (now_us() - start) * 10;
+	if (w->next_tick_us < start + TICK_MIN_US)
+		w->next_tick_us = start + TICK_MIN_US;
 }
 
 void workers_settle(struct sentry *s)

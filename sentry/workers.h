@@ -12,7 +12,7 @@
 
 #include "call.h"
 
-enum { WORKERS_TICK_MS = 10, WORKERS_MAX = 256 };
+enum { WORKERS_TICK_MS = 10, WORKERS_MAX = 4096 };
 
 void workers_init(struct sentry *s);
 /* True while any call blocks: the loop then ticks. */
