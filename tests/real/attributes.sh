@@ -6,8 +6,9 @@ ulimit -n 2>/dev/null | grep -c .
 /usr/bin/python3 -c 'import os
 os.closerange(3, 1048576); print("closed")'
 echo one >f; exec 3<f; rm f; cat <&3; exec 3<&-
-echo x >/dev/stdout; echo y >/dev/fd/1; echo z >/proc/self/fd/1
-echo err >/dev/stderr 2>&1
+# (a pipe: natively this truncates a file, inside it never does)
+{ echo x >/dev/stdout; echo y >/dev/fd/1; echo z >/proc/self/fd/1
+echo err >/dev/stderr; } 2>&1 | cat
 echo in | cat /dev/stdin; echo in | cat /proc/self/fd/0
 truncate -s 64G big; printf page | dd of=big bs=1 seek=1048576 conv=notrunc \
 	2>/dev/null; stat -c %s big; [ "$(stat -c %b big)" -lt 100 ] && echo sparse
