@@ -216,7 +216,7 @@ static int64_t msg_send(struct msgop *m, int more)
 		h.msg_control = m->control;
 		h.msg_controllen = m->control_len;
 	}
-	n = sendmsg(m->op.fd, &h, m->flags | more | MSG_NOSIGNAL);
+	n = sendmsg(m->op.fd, &h, (m->flags & ~MSG_ZEROCOPY) | more | MSG_NOSIGNAL);
 	return n < 0 ? -errno : n;
 }
 

@@ -314,7 +314,8 @@ static int64_t send_now(struct sendop *so, int more)
 	socklen_t len;
 	const void *addr = op_address(&so->op, &len);
 	ssize_t n = sendto(so->op.fd, so->data, so->len,
-			   so->flags | more | MSG_NOSIGNAL, addr, len);
+			   (so->flags & ~MSG_ZEROCOPY) | more | MSG_NOSIGNAL,
+			   addr, len);
 
 	return n < 0 ? -errno : n;
 }
@@ -346,6 +347,20 @@ static int64_t send_worker(struct call *c, void *arg)
 	return ret;
 }
 
+/* The kernel would send from our memory after we have freed it, and the guest
+ * would see what stands there then. ENOBUFS: programs go on without. */
+static int send_zerocopy(const struct sendop *so)
+{
+	int on = 0;
+	socklen_t n = sizeof(on);
+
+	if (!(so->flags & MSG_ZEROCOPY))
+		return 0;
+	if (getsockopt(so->op.fd, SOL_SOCKET, SO_ZEROCOPY, &on, &n) < 0)
+		return 0;
+	return on ? -ENOBUFS : 0;
+}
+
 static int send_prepare(struct call *c, struct sendop *so)
 {
 	bool stream = so->op.type == SOCK_STREAM;
@@ -357,7 +372,9 @@ static int send_prepare(struct call *c, struct sendop *so)
 	if (so->len > SEND_MAX)
 		so->len = SEND_MAX; /* a short write, as streams may do */
 	so->flags = arg_int(c, 3);
-	err = sockaddr_resolve(c, &so->op);
+	err = send_zerocopy(so);
+	if (!err)
+		err = sockaddr_resolve(c, &so->op);
 	if (err)
 		return err;
 	so->data = malloc(so->len ? so->len : 1);
