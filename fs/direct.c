@@ -21,17 +21,40 @@ static int direct_errno(int err)
 	return err == EMFILE ? -ENFILE : -err;
 }
 
-static int direct_make(int fd, const char *name, mode_t mode,
-		       const char *target)
+/* Bits that would lend the user's rights to others, of a file whose content is
+ * a guest's, are not for the host. */
+static mode_t direct_mode(mode_t type, mode_t mode)
+{
+	return mode & (S_ISDIR(type) ? 03777 : 01777);
+}
+
+/* The directory that was just made, never what a link leads to: another
+ * program may have put one there. */
+static int direct_make_dir(struct hostdir *dir, int fd, const char *name,
+			   mode_t mode)
+{
+	AUTO_CLOSE int made = -1;
+	char path[32];
+	struct stat st;
+
+	if (mkdirat(fd, name, mode) < 0)
+		return direct_errno(errno);
+	if (hostfs_open_path(dir, name, &made) < 0 || fstat(made, &st) < 0 ||
+	    !S_ISDIR(st.st_mode))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", made);
+	return chmod(path, mode) < 0 ? direct_errno(errno) : 0;
+}
+
+static int direct_make(struct hostdir *dir, int fd, const char *name,
+		       mode_t mode, const char *target)
 {
 	int f;
 
 	switch (mode & S_IFMT) {
 	case S_IFDIR:
-		if (mkdirat(fd, name, mode & 07777) < 0 ||
-		    fchmodat(fd, name, mode & 07777, 0) < 0)
-			return direct_errno(errno);
-		return 0;
+		return direct_make_dir(dir, fd, name,
+				       direct_mode(mode, mode));
 	case S_IFLNK:
 		return symlinkat(target, fd, name) < 0 ? direct_errno(errno) :
 							 0;
@@ -41,7 +64,7 @@ static int direct_make(int fd, const char *name, mode_t mode,
 			   0600);
 		if (f < 0)
 			return direct_errno(errno);
-		if (fchmod(f, mode & 07777) < 0)
+		if (fchmod(f, direct_mode(mode, mode)) < 0)
 			log_host(errno, "fchmod");
 		close(f);
 		return 0;
@@ -61,7 +84,7 @@ static int direct_create(struct vfs_ctx *ctx, struct dentry *where,
 	(void)dev;
 	if (fd < 0)
 		return fd;
-	ret = direct_make(fd, where->name, mode, target);
+	ret = direct_make(dir->lhost, fd, where->name, mode, target);
 	if (!ret)
 		ret = hostfs_stat(dir->lhost, where->name, &st);
 	if (ret < 0)
@@ -143,6 +166,9 @@ static int direct_rename(struct vfs_ctx *ctx, struct dentry *from,
 	(void)ctx;
 	if (from->inode == to->inode)
 		return 0;
+	/* What is hidden there is not the guest's to replace. */
+	if (!to->inode && (to->mask & VFS_MASK_NOLOWER))
+		flags |= RENAME_NOREPLACE;
 	src = hostdir_fd(a->lhost);
 	if (src < 0)
 		return src;
@@ -154,7 +180,7 @@ static int direct_rename(struct vfs_ctx *ctx, struct dentry *from,
 		return direct_errno(errno);
 	ov_index_del(a, from->name);
 	ov_index_del(b, to->name);
-	if (to->inode && flags)
+	if (to->inode && (flags & RENAME_EXCHANGE))
 		direct_placed(ov_node(to->inode), a, from->name);
 	else if (to->inode)
 		direct_lost_name(ov_node(to->inode));
@@ -229,7 +255,7 @@ static int direct_apply(struct ov_node *n, const char *path, int fd,
 		     AT_EMPTY_PATH) < 0)
 		return direct_errno(errno);
 	if ((attr->valid & VFS_ATTR_MODE) && !S_ISLNK(n->inode->type) &&
-	    chmod(path, attr->mode & 07777) < 0)
+	    chmod(path, direct_mode(n->inode->type, attr->mode)) < 0)
 		return direct_errno(errno);
 	if (attr->valid & VFS_ATTR_ATIME)
 		t[0] = attr->atime;
