@@ -1,8 +1,8 @@
 /*
  * fcntl.c - the fcntl commands that concern an object's identity.
  *
- * What concerns only the descriptor table, pipes and status flags runs
- * natively (filter_args.c). Here: F_GETFL (stand-ins of O_PATH descriptors
+ * What concerns only the descriptor table and pipes runs natively
+ * (filter_args.c). Here: F_SETFL, F_GETFL (stand-ins of O_PATH descriptors
  * look like O_PATH), locks, leases, owners. The sentry acts on its own copy
  * of the description throughout.
  */
@@ -31,6 +31,29 @@ static int64_t fcntl_getfl(struct call *c)
 	if (err == 0 && opath)
 		return O_PATH | (flags & (O_DIRECTORY | O_NOFOLLOW));
 	return err ? flags : vfs_shown_flags(c->s->vfs, &st, flags);
+}
+
+/*
+ * On our copy, since the flags are the description's. A host file keeps
+ * O_NOATIME, or reading it would leave a mark on the host.
+ * LIMIT: with O_ASYNC a signal's si_fd is not the guest's number.
+ */
+static int64_t fcntl_setfl(struct call *c)
+{
+	int fd = call_fd(c, arg_int(c, 0));
+	int flags = arg_int(c, 2), now;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	now = fcntl(fd, F_GETFL);
+	if (now < 0 || fstat(fd, &st) < 0)
+		return -EBADF;
+	if ((now & O_ACCMODE) == 3)
+		return -EBADF; /* a stand-in for O_PATH */
+	if (vfs_shown_flags(c->s->vfs, &st, now) != now)
+		flags |= now & O_NOATIME;
+	return fcntl(fd, F_SETFL, flags) < 0 ? -errno : 0;
 }
 
 /* The range of an OFD request checked against record locks. */
@@ -296,7 +319,8 @@ static const struct {
 	int cmd;
 	int64_t (*fn)(struct call *c);
 } commands[] = {
-	{F_GETFL, fcntl_getfl},		{F_GETLK, posixlock_get},
+	{F_GETFL, fcntl_getfl},		{F_SETFL, fcntl_setfl},
+	{F_GETLK, posixlock_get},
 	{F_SETLK, posixlock_set},	{F_SETLKW, posixlock_setw},
 	{F_OFD_GETLK, ofdlock_get},	{F_OFD_SETLK, ofdlock_set},
 	{F_OFD_SETLKW, ofdlock_setw},	{F_SETLEASE, fcntl_setlease},

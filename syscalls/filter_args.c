@@ -112,11 +112,10 @@ static const struct argrule rules[] = {
 	IOCNET(SIOCGIFINDEX), IOCNET(SIOCGIFTXQLEN), IOCNET(SIOCGIFDSTADDR),
 	IOCNET(SIOCGIFMETRIC),
 
-	/* fcntl: the descriptor table, status flags of our own descriptions,
-	 * pipes, seals (store files refuse them); 1027 F_DUPFD_QUERY, 1035 and
-	 * 1037 read write-hints */
+	/* fcntl: the descriptor table, pipes, seals (store files refuse
+	 * them); 1027 F_DUPFD_QUERY, 1035 and 1037 read write-hints */
 	FCN(0 /* F_DUPFD */), FCN(1030 /* F_DUPFD_CLOEXEC */),
-	FCN(1 /* F_GETFD */), FCN(2 /* F_SETFD */), FCN(4 /* F_SETFL */),
+	FCN(1 /* F_GETFD */), FCN(2 /* F_SETFD */),
 	FCN(1031 /* F_SETPIPE_SZ */), FCN(1032 /* F_GETPIPE_SZ */),
 	FCN(1033 /* F_ADD_SEALS */), FCN(1034 /* F_GET_SEALS */), FCN(1027),
 	FCN(1035), FCN(1037),

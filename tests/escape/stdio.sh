@@ -32,6 +32,20 @@ mode=$(stat -c %a log)
 sb sh -c 'chmod 777 /dev/stdout; true' >>log 2>/dev/null
 check log-keeps-its-mode same "$(stat -c %a log)" "$mode"
 check log-keeps-its-data same "$(head -1 log)" first
+sb sh -c 'flock -x -n 0; sleep 1' <in >/dev/null 2>&1 &
+read -r -t 0.5 <> <(:) || true
+check reader-keeps-no-lock flock -n -x in true
+wait
+check writer-may-lock sb flock -x -n 1 true >>log
+sb sh -c 'chmod 777 /dev/stdin' <in >/dev/null 2>&1
+touch -a -d 2001-01-01 lower/all/data
+sb /usr/bin/python3 -c '
+import fcntl, os
+f = os.open("lower/all/data", 0)
+fcntl.fcntl(f, fcntl.F_SETFL, 0)
+os.read(f, 10)' 2>/dev/null
+check flags-do-not-let-a-read-leave-a-mark same \
+	"$(stat -c %X lower/all/data)" "$(date -d 2001-01-01 +%s)"
 check directory-ends-the-run sh -c '"$CLOCHE" run -- true <. 2>/dev/null
 	[ $? = 125 ]'
 check exit-status sh -c '"$CLOCHE" run --quiet -- sh -c "exit 42"
