@@ -15,10 +15,12 @@
 
 #include "exec_priv.h"
 #include "gmem.h"
+#include "policy/policy.h"
 #include "sentry.h"
 #include "trace_priv.h"
 
-enum { EXEC_BELOW_STACK = 512, EXEC_ARGV_MAX = 4096, EXEC_SPARE_FDS = 8 };
+enum { EXEC_BELOW_STACK = 512, EXEC_ARGV_MAX = 4096, EXEC_SPARE_FDS = 8,
+       EXEC_HINT_MAX = 512 };
 
 void exec_plan_free(struct tgroup *tg)
 {
@@ -40,6 +42,16 @@ static void skip_call(pid_t tid, long value)
 	trace_cont(tid, 0);
 }
 
+/* Under the state lock. */
+static void audit_from(struct sentry *s, struct task *t,
+		       struct audit_event *ev)
+{
+	ev->tid = task_vtid(t);
+	ev->pid = tgroup_vpid(t->tg);
+	ev->ppid = t->tg->parent ? tgroup_vpid(t->tg->parent) : 0;
+	audit_emit(s->audit, ev);
+}
+
 static void audit_exec(struct sentry *s, struct task *t, const char *call,
 		       const char *exe, const char *args, size_t len,
 		       int64_t ret)
@@ -50,30 +62,46 @@ static void audit_exec(struct sentry *s, struct task *t, const char *call,
 		.verdict = AUDIT_ALLOW,
 	};
 
-	if (!s->cfg->audit)
-		return; /* nobody reads what was allowed */
-	ev.tid = task_vtid(t);
-	ev.pid = tgroup_vpid(t->tg);
-	ev.ppid = t->tg->parent ? tgroup_vpid(t->tg->parent) : 0;
-	audit_emit(s->audit, &ev);
+	if (s->cfg->audit) /* else nobody reads what was allowed */
+		audit_from(s, t, &ev);
 }
 
-static void audit_refused(struct sentry *s, pid_t tid, const char *path,
-			 int err)
+/* Why policy refused it, into the record; the path is as the guest gave it. */
+static void audit_blame(struct sentry *s, const struct exec_request *q,
+			struct audit_event *ev, char *hint, size_t size)
 {
+	ev->verdict = AUDIT_DENY;
+	snprintf(ev->rule, sizeof(ev->rule), "%s",
+		 policy_rule_name(s->policy, q->refused_rule));
+	ev->hint = policy_rule_hint(s->policy, q->refused_rule, q->path, hint,
+				    size);
+}
+
+static void audit_refused(struct sentry *s, pid_t tid,
+			  const struct exec_request *q, int err)
+{
+	struct audit_event ev = {
+		.call = "execve", .exe = q->path, .path = q->path, .ret = err,
+		.tracer = true, .verdict = AUDIT_ALLOW,
+	};
+	char hint[EXEC_HINT_MAX];
 	struct strbuf b;
 	struct task *t;
 
-	if (!s->cfg->audit)
+	if (q->refused_mask)
+		audit_blame(s, q, &ev, hint, sizeof(hint));
+	else if (!s->cfg->audit)
 		return;
 	strbuf_init(&b, 0);
 	strbuf_puts(&b, "{\"path\":");
-	strbuf_json_string(&b, path, strlen(path));
+	strbuf_json_string(&b, q->path, strlen(q->path));
 	strbuf_putc(&b, '}');
+	ev.args = b.data;
+	ev.args_len = b.len;
 	sentry_lock(s);
 	t = task_find(s, tid);
 	if (t)
-		audit_exec(s, t, "execve", path, b.data, b.len, err);
+		audit_from(s, t, &ev);
 	sentry_unlock(s);
 	strbuf_fini(&b);
 }
@@ -188,7 +216,7 @@ void exec_stop(struct sentry *s, pid_t tid)
 	if (!ret)
 		ret = commit_plan(s, tid, p);
 	if (ret) {
-		audit_refused(s, tid, q->path, ret);
+		audit_refused(s, tid, q, ret);
 		skip_call(tid, ret);
 		return;
 	}

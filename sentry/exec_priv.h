@@ -22,6 +22,8 @@ struct exec_request {
 	int dirfd;
 	int flags; /* AT_* of execveat */
 	char path[PATH_LEN_MAX];
+	unsigned refused_mask; /* set if policy was the reason */
+	uint32_t refused_rule;
 };
 
 /*
@@ -30,7 +32,7 @@ struct exec_request {
  * Takes and drops the state lock.
  */
 int MUST_CHECK exec_resolve(struct sentry *s, pid_t tid,
-			    const struct exec_request *req,
+			    struct exec_request *req,
 			    struct exec_plan **out);
 void exec_plan_destroy(struct exec_plan *p);
 

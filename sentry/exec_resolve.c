@@ -19,7 +19,7 @@
 struct resolver {
 	struct sentry *s;
 	pid_t tid;
-	const struct exec_request *req;
+	struct exec_request *req;
 	struct plan_args args;
 	struct elf_info program, interp;
 	struct vref ref;   /* of the image last opened */
@@ -149,6 +149,8 @@ static int resolver_open(struct resolver *r, const char *path, bool first,
 			ret = open_descriptor(r, &ctx, t, out);
 		else
 			ret = open_named(r, &ctx, t, path, first, out);
+		r->req->refused_mask = ctx.refused_mask;
+		r->req->refused_rule = ctx.refused_rule;
 	}
 	sentry_unlock(r->s);
 	return ret;
@@ -311,7 +313,7 @@ static int resolve(struct resolver *r, struct exec_plan *p)
 	return plan_fill(&p->plan, &q);
 }
 
-int exec_resolve(struct sentry *s, pid_t tid, const struct exec_request *req,
+int exec_resolve(struct sentry *s, pid_t tid, struct exec_request *req,
 		 struct exec_plan **out)
 {
 	struct resolver *r = xcalloc(1, sizeof(*r));

@@ -17,6 +17,16 @@ echo TOKEN=2 >sub/.env
 	cat "$HOME/.ssh/id_ed25519/\$(touch x); y"
 	echo own >sub/.env; cat sub/.env; rm sub/.env; cat sub/.env
 	cat sub/.env; exit 0' >out 2>err
+printf '#!/bin/sh\necho ran\n' >.env.sh
+mkdir -p ../.ssh
+cp .env.sh ../.ssh/run; chmod 755 ../.ssh/run
+"$CLOCHE" run -- sh -c '~/.ssh/run; true' >/dev/null 2>exec.err
+check exec-is-refused grep -q 'refused: .*\.ssh/run' exec.err
+"$CLOCHE" run -- /usr/bin/python3 -c 'import os
+try:
+    os.execv(os.path.expanduser("~/.ssh/run"), ["x"])
+except OSError: pass' 2>exec.err
+check exec-call-is-refused grep -q 'refused: execve .*\.ssh/run' exec.err
 check nothing-is-read same "$(cat out)" own
 home=$(realpath ..)
 check key-is-denied denied "$home/.ssh/id_ed25519"
