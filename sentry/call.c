@@ -61,12 +61,21 @@ struct call *call_new(struct sentry *s)
 	return c;
 }
 
+void call_drop_view(struct call *c)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(c->view); i++) {
+		dentry_put(c->view[i]);
+		c->view[i] = NULL;
+	}
+}
+
 void call_free(struct call *c)
 {
 	for (unsigned i = 0; i < c->nfds; i++)
 		close(c->fds[i]);
 	if (c->task) {
 		sentry_lock(c->s);
+		call_drop_view(c);
 		task_put(c->task);
 		sentry_unlock(c->s);
 		c->task = NULL;

@@ -52,6 +52,8 @@ struct call {
 	const struct sysrow *row;
 	struct vfs_ctx vfs; /* filled by dispatch from the task */
 	struct vcred vcred; /* what vfs.cred points to */
+	struct dentry *view[2]; /* counted: vfs.root and vfs.cwd, which another
+				 * thread may change while the call waits */
 	const char *str[6]; /* decoded path/string arguments, or NULL */
 	size_t str_len[6];
 	const void *mem[6]; /* decoded fixed-size structures, or NULL */
@@ -122,6 +124,8 @@ int64_t call_block(struct call *c, int64_t (*fn)(struct call *, void *),
  * gone; the lock is held in both cases). */
 bool call_lock(struct call *c);
 void call_unlock(struct call *c);
+/* With the lock: forgets the root and cwd that the call was made with. */
+void call_drop_view(struct call *c);
 /* Runs a vfs_job on a worker and then the handler again from the start. */
 int64_t call_run_job(struct call *c, struct vfs_job *job);
 

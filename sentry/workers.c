@@ -144,6 +144,17 @@ static int worker_start(struct sentry *s, struct workers *w)
 	return 0;
 }
 
+/* With w->lock. A worker that passes its call on may outlive it. */
+static void busy_forget(struct workers *w, const struct call *c)
+{
+	list_for_each (p, &w->busy) {
+		struct worker *k = list_entry(p, struct worker, link);
+
+		if (k->call == c)
+			k->call = NULL;
+	}
+}
+
 int64_t call_block(struct call *c, int64_t (*fn)(struct call *, void *),
 		   void *arg)
 {
@@ -155,6 +166,7 @@ int64_t call_block(struct call *c, int64_t (*fn)(struct call *, void *),
 	c->block_arg = arg;
 	c->cancel = 0;
 	pthread_mutex_lock(&w->lock);
+	busy_forget(w, c);
 	if (w->nidle <= w->nqueued)
 		ret = worker_start(c->s, w);
 	if (!ret) {
@@ -252,8 +264,11 @@ static bool workers_cancel(struct sentry *s, bool pending)
 	pthread_mutex_lock(&w->lock);
 	list_for_each (p, &w->busy) {
 		struct worker *k = list_entry(p, struct worker, link);
-		bool gone = !notify_alive(s, k->call->id);
+		bool gone;
 
+		if (!k->call)
+			continue;
+		gone = !notify_alive(s, k->call->id);
 		any |= gone;
 		if (!k->call->cancel &&
 		    (gone || (pending && signal_deliverable(k->call->tid))))

@@ -31,17 +31,20 @@ static enum sysclass row_class(const struct call *c)
 	return c->s->bare ? c->row->bare : c->row->jailed;
 }
 
-/* The caller's view; borrowed under the state lock. */
+/* The caller's view, under the state lock; it stays until call_free. */
 static void dispatch_view(struct call *c)
 {
 	const struct task *t = c->task;
 
+	call_drop_view(c);
+	c->view[0] = dentry_get(t->fs->root);
+	c->view[1] = dentry_get(t->fs->cwd);
 	task_vcred(t, false, &c->vcred);
 	c->vfs = (struct vfs_ctx){
 		.vfs = c->s->vfs,
 		.cred = &c->vcred,
-		.root = t->fs->root,
-		.cwd = t->fs->cwd,
+		.root = c->view[0],
+		.cwd = c->view[1],
 		.umask = t->fs->umask,
 		.viewer_tgid = t->tg->pid,
 		.viewer_tid = t->tid,
