@@ -103,6 +103,15 @@ static char *command_text(const struct command *cmd)
 	return text;
 }
 
+static char *denials_text(struct sentry *s)
+{
+	struct strbuf text;
+
+	strbuf_init(&text, DENIALS_TEXT_MAX);
+	audit_denials(s->audit, &text);
+	return text.data ? text.data : xstrdup("");
+}
+
 static void command_free(struct server *sv, struct session_command *sc)
 {
 	list_del(&sc->link);
@@ -114,6 +123,7 @@ static void command_free(struct server *sv, struct session_command *sc)
 		vref_put(&sc->stdio[i]);
 	sentry_unlock(sv->s);
 	free(sc->text);
+	free(sc->denials);
 	free(sc);
 }
 
@@ -184,6 +194,7 @@ static int exec_with(struct control_conn *c, struct control_msg *m,
 	json_t *answer;
 	int ret = open_pty(sv->s, m, x);
 
+	sc->denials = denials_text(sv->s);
 	if (!ret)
 		ret = command_start(sv, sc, cmd, x);
 	if (ret) {
@@ -267,13 +278,28 @@ void command_hangup(struct server *sv, struct control_conn *c)
 	}
 }
 
-/* What was refused so far, for the client to say. */
-static void add_denials(struct sentry *s, json_t *ev)
+static bool has_line(const char *text, const char *line, size_t len)
 {
+	for (const char *p = text; (p = strstr(p, line)) != NULL; p++)
+		if ((p == text || p[-1] == '\n') &&
+		    (p[len] == '\n' || !p[len]))
+			return true;
+	return false;
+}
+
+/* What was refused since the command began, for the client to say: lines that
+ * were not there then, or whose count has grown. */
+static void add_denials(struct sentry *s, const char *before, json_t *ev)
+{
+	AUTO_FREE char *now = denials_text(s);
+	char *line, *save = NULL;
 	struct strbuf text;
 
 	strbuf_init(&text, DENIALS_TEXT_MAX);
-	audit_denials(s->audit, &text);
+	for (line = strtok_r(now, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		if (!has_line(before, line, strlen(line)))
+			strbuf_printf(&text, "%s\n", line);
 	if (text.len)
 		json_object_set_new(ev, "refused", control_string(text.data));
 	strbuf_fini(&text);
@@ -291,7 +317,7 @@ void command_ended(struct server *sv, uint32_t id, int wait_status)
 		if (sc->conn) {
 			ev = json_pack("{s:s,s:i}", "event", "exited", "status",
 				       wait_status);
-			add_denials(sv->s, ev);
+			add_denials(sv->s, sc->denials, ev);
 			conn_answer(sc->conn, ev);
 		}
 		command_free(sv, sc);

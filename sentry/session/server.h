@@ -36,6 +36,7 @@ struct control_conn {
 	atomic_int cancel;	/* the client has gone: stop early */
 	struct control_msg msg; /* of the slow operation */
 	const struct control_op *op;
+	struct held_changes *changes; /* ops_changes.c; NULL: none listed */
 };
 
 /*
@@ -57,7 +58,8 @@ struct session_command {
 	struct control_conn *conn; /* NULL: detached */
 	int slave;		   /* kept open while it runs; -1: none */
 	struct vref stdio[3];
-	char *text; /* for a person: its words */
+	char *text;    /* for a person: its words */
+	char *denials; /* what had been refused when it began */
 };
 
 struct server {
@@ -92,6 +94,11 @@ extern const struct control_op control_ops[];
 int op_exec(struct control_conn *c, struct control_msg *m, struct strbuf *why);
 int op_signal(struct control_conn *c, struct control_msg *m,
 	      struct strbuf *why);
+int op_list_changes(struct control_conn *c, struct control_msg *m,
+		    struct strbuf *why);
+int op_open_change(struct control_conn *c, struct control_msg *m,
+		   struct strbuf *why);
+void held_changes_free(struct control_conn *c);
 void command_ended(struct server *sv, uint32_t id, int wait_status);
 /* The connection has gone: its command is hung up. */
 void command_hangup(struct server *sv, struct control_conn *c);

@@ -53,6 +53,17 @@ check workdir same "$(c exec -w /usr one pwd)" /usr
 check workdir-default same "$(c exec one pwd)" "$PWD"
 check relative-workdir same \
 	"$(c exec one mkdir -p s/t; c exec -w s/t one pwd)" "$PWD/s/t"
+check its-socket-is-not-shown-inside same \
+	"$(c exec one ls -A "$dir")" ''
+check host-sockets-refuse c exec one python3 -c '
+import errno, socket, sys
+try:
+    socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[1])
+except OSError as e:
+    sys.exit(e.errno != errno.ENOENT)
+sys.exit(1)' "$dir/one"
+check refusals-are-said has "$(c exec one cat "$dir/one" 2>&1)" 'cloche: refused'
+check refusals-are-said-once same "$(c exec one true 2>&1)" ''
 check missing-workdir-is-125 same "$(status c exec -w /nosuch one true)" 125
 check bytes-of-arguments same \
 	"$(c exec one printf %s $'\xff\n\x01' | od -An -tx1)" ' ff 0a 01'
