@@ -106,6 +106,7 @@ static struct hostdir *hostdir_new(struct hostfs *fs, struct hostdir *parent,
 
 	d->fs = fs;
 	d->parent = parent ? hostdir_get(parent) : NULL;
+	d->changes = parent ? parent->changes : !fs->trusted;
 	d->name = xstrdup(name);
 	d->refs = 1;
 	d->fd = -1;
@@ -329,7 +330,8 @@ static int host_open_checked(int dirfd, const char *name, int flags,
 	if (ret < 0)
 		return ret;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", pfd);
-	fd = open(path, flags | O_CLOEXEC);
+	/* LIMIT: O_NOFOLLOW is then missing in F_GETFL. */
+	fd = open(path, (flags & ~O_NOFOLLOW) | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -354,9 +356,9 @@ int hostfs_open_stat(struct hostdir *d, const char *name, int flags,
 	noatime = d->fs->euid == 0 || d->fs->euid == want->st_uid ? O_NOATIME
 								   : 0;
 	for (;;) {
-		got = d->fs->trusted ?
-			host_openat(dirfd, name, flags | noatime) :
-			host_open_checked(dirfd, name, flags | noatime, want);
+		got = d->changes ?
+			host_open_checked(dirfd, name, flags | noatime, want) :
+			host_openat(dirfd, name, flags | noatime);
 		if (got != -EPERM || !noatime)
 			break;
 		noatime = 0; /* root of a user namespace is not the owner */
