@@ -39,6 +39,7 @@ struct hostdir {
 	dev_t dev;
 	ino_t ino;
 	bool kernel; /* of a kernel file system: shown empty */
+	bool changes; /* the host may change it under us; children as well */
 };
 
 void hostfs_init(struct hostfs *fs, bool trusted);

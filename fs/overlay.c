@@ -71,10 +71,43 @@ struct ov_node *ov_node_new(struct ov *ov, mode_t type, uint64_t ino)
 	n->atime = n->mtime = n->ctime = n->btime = ov_now();
 	n->inode = inode_new(ov->sb, ov->direct ? &direct_ops : &overlay_ops,
 			     ino, type, n);
-	n->inode->link_stable = type == S_IFLNK && !ov->watch && !ov->direct;
-	n->inode->revalidate = type == S_IFDIR && (ov->watch || ov->direct);
-	n->inode->no_negative = n->inode->revalidate;
+	n->inode->link_stable = type == S_IFLNK;
+	if (ov->watch || ov->direct)
+		ov_host_changes(n);
 	return n;
+}
+
+void ov_host_changes(struct ov_node *n)
+{
+	n->inode->link_stable = false;
+	n->inode->revalidate = S_ISDIR(n->inode->type);
+	n->inode->no_negative = n->inode->revalidate;
+}
+
+/* Is n the lower directory top, or below it? */
+static bool ov_lower_below(const struct ov_node *n, const struct hostdir *top)
+{
+	const struct hostdir *h = n->lhost;
+
+	while (h && h != top)
+		h = h->parent;
+	return h;
+}
+
+void overlay_host_changes(struct inode *dir)
+{
+	struct ov_node *top = ov_node(dir);
+
+	if (!top->has_lower || !S_ISDIR(dir->type))
+		return;
+	list_for_each(p, &top->ov->nodes) {
+		struct ov_node *n = list_entry(p, struct ov_node, list);
+
+		if (!ov_lower_below(n, top->lhost))
+			continue;
+		n->lhost->changes = true;
+		ov_host_changes(n);
+	}
 }
 
 void ov_set_parent(struct ov_node *n, struct ov_node *parent, const char *name)

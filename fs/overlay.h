@@ -66,6 +66,8 @@ int MUST_CHECK overlay_socket_prepare(struct vfs_ctx *ctx, struct inode *dir,
 int MUST_CHECK overlay_socket_bound(struct vfs_ctx *ctx, struct inode *dir,
 				    const char *name, mode_t mode,
 				    struct inode **out);
+/* The host may change what lies below dir while we run. */
+void overlay_host_changes(struct inode *dir);
 bool overlay_is(const struct inode *inode);
 int MUST_CHECK overlay_statfs(struct inode *inode, struct statfs *out);
 

@@ -106,7 +106,7 @@ struct inode *ov_lower_node(struct ov_node *dir, const char *name,
 	struct ov *ov = dir->ov;
 
 	if (n) {
-		if (!ov->host.trusted) {
+		if (dir->lhost->changes) {
 			ov_take_stat(n, st);
 			ov_lower_placed(n, dir, name);
 		}
@@ -122,6 +122,8 @@ struct inode *ov_lower_node(struct ov_node *dir, const char *name,
 		n->lhost = hostdir_get(dir->lhost);
 		n->lname = xstrdup(name);
 	}
+	if (dir->lhost->changes)
+		ov_host_changes(n);
 	htable_add(&ov->lower, &n->by_lower, ov_lower_hash(dir, st));
 	n->hashed = true;
 	return n->inode;
@@ -180,7 +182,7 @@ void ov_refresh(struct ov_node *n)
 	struct stat st;
 	int fd;
 
-	if (!n->has_lower || n->ov->host.trusted)
+	if (!n->has_lower || !n->lhost->changes)
 		return;
 	if (S_ISDIR(n->inode->type)) {
 		fd = hostdir_fd(n->lhost);

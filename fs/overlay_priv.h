@@ -147,6 +147,8 @@ void ov_release(struct inode *inode);
 void ov_pin(struct ov_node *n);
 void ov_unpin(struct ov_node *n); /* may free n */
 struct timespec ov_now(void);
+/* What is known of n's names is asked again each time. */
+void ov_host_changes(struct ov_node *n);
 /* A directory's content changed. */
 void ov_touch_dir(struct ov_node *dir);
 void ov_set_parent(struct ov_node *n, struct ov_node *parent,

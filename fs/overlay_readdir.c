@@ -321,7 +321,7 @@ int ov_readdir(struct vfs_ctx *ctx, struct inode *inode, off_t *pos,
 	(void)ctx;
 	if (!dir->dir->index)
 		ret = index_make(dir);
-	else if (!*pos && dir->has_lower && !dir->ov->host.trusted)
+	else if (!*pos && dir->has_lower && dir->lhost->changes)
 		ret = index_revise(dir);
 	if (ret < 0)
 		return ret;

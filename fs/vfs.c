@@ -302,6 +302,21 @@ int vfs_mount_host(struct vfs *vfs, const char *host, const char *guest,
 	return err ? err : mount_inode(vfs, guest, root);
 }
 
+int vfs_host_changes(struct vfs *vfs, const char *guest)
+{
+	struct vfs_ctx ctx = {.vfs = vfs,
+			      .cred = &mount_cred,
+			      .root = vfs->root,
+			      .cwd = vfs->root};
+	struct vfs_at at = {.path = guest};
+	AUTO_PUT_VREF struct vref ref = {NULL, NULL};
+	int err = vfs_lookup(&ctx, &at, VFS_FOLLOW | VFS_DIRECTORY, &ref);
+
+	if (!err && overlay_is(ref.inode))
+		overlay_host_changes(ref.inode);
+	return err;
+}
+
 int vfs_mount_tmpfs(struct vfs *vfs, const char *guest, mode_t mode,
 		    unsigned flags)
 {

@@ -143,6 +143,9 @@ struct dentry *vfs_root(struct vfs *vfs); /* borrowed */
  * missing, as a stub). With VFS_MNT_DIRECT there is no upper layer. */
 int MUST_CHECK vfs_mount_host(struct vfs *vfs, const char *host,
 			      const char *guest, unsigned flags);
+/* What lies below the directory `guest` may be changed by the host meanwhile:
+ * its names are asked for anew each time. */
+int MUST_CHECK vfs_host_changes(struct vfs *vfs, const char *guest);
 /* An empty writable directory in memory (--tmpfs, /tmp, /dev/shm). */
 int MUST_CHECK vfs_mount_tmpfs(struct vfs *vfs, const char *guest, mode_t mode,
 			       unsigned flags);

@@ -133,4 +133,8 @@ void mounts_build(struct sentry *s, int devpts_fd)
 	mount_system(s, devpts_fd);
 	for (size_t i = 0; i < cfg->nfiles; i++)
 		mount_rule(s, &cfg->files[i]);
+	/* System trees are taken as fixed, what is worked on is not. Where it
+	 * is missing, the start says so. */
+	if (strcmp(cfg->workdir, "/"))
+		(void)!vfs_host_changes(s->vfs, cfg->workdir);
 }
