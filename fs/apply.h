@@ -37,6 +37,11 @@ struct apply_options {
 	 * a record's is *named*: delicate files are allowed by that. */
 	const char *const *paths;
 	size_t npaths;
+	const char *const *named; /* more that are named; select nothing */
+	size_t nnamed;
+	/* Only records that it wants, and what they need; may be NULL. */
+	bool (*want)(const struct change *c, void *arg);
+	void *want_arg;
 	bool force; /* take changed host files as well */
 	bool owner; /* set owners: only for real root */
 	/* Called before each step that changes the host; may be NULL. */

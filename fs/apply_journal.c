@@ -8,6 +8,7 @@
  * where nothing of a guest's comes; its numbers are bounded all the same.
  */
 #include "apply_priv.h"
+#include "netstr.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -47,26 +48,6 @@ static int make_dirs(const char *dir)
 }
 
 /* ---- writing --------------------------------------------------------- */
-
-static void put_bytes(struct strbuf *b, const void *data, size_t len)
-{
-	strbuf_printf(b, "%zu:", len);
-	strbuf_add(b, data, len);
-	strbuf_putc(b, ',');
-}
-
-static void put_str(struct strbuf *b, const char *s)
-{
-	put_bytes(b, s, strlen(s));
-}
-
-static void put_num(struct strbuf *b, uint64_t v)
-{
-	char text[24];
-
-	put_bytes(b, text, (size_t)snprintf(text, sizeof(text), "%llu",
-					    (unsigned long long)v));
-}
 
 static int journal_write(struct apply_work *w, const struct strbuf *b)
 {
@@ -111,8 +92,8 @@ int apply_journal_new(struct apply_work *w)
 		return -errno;
 	w->journal = fd_take(&fd);
 	strbuf_init(&b, 0);
-	put_str(&b, JOURNAL_MAGIC);
-	put_str(&b, w->root_path);
+	netstr_put_str(&b, JOURNAL_MAGIC);
+	netstr_put_str(&b, w->root_path);
 	ret = journal_write(w, &b);
 	strbuf_fini(&b);
 	dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -127,9 +108,9 @@ int apply_journal_stage(struct apply_work *w, const struct apply_stage *s)
 	int ret;
 
 	strbuf_init(&b, 0);
-	put_str(&b, "stage");
-	put_str(&b, s->dir);
-	put_str(&b, s->name);
+	netstr_put_str(&b, "stage");
+	netstr_put_str(&b, s->dir);
+	netstr_put_str(&b, s->name);
 	ret = journal_write(w, &b);
 	strbuf_fini(&b);
 	return ret;
@@ -137,19 +118,19 @@ int apply_journal_stage(struct apply_work *w, const struct apply_stage *s)
 
 static void put_attr(struct strbuf *b, const struct apply_attr *a)
 {
-	put_num(b, a->mode);
-	put_num(b, a->uid);
-	put_num(b, a->gid);
-	put_num(b, a->owner);
-	put_num(b, a->times);
-	put_num(b, (uint64_t)a->atime.tv_sec);
-	put_num(b, (uint64_t)a->atime.tv_nsec);
-	put_num(b, (uint64_t)a->mtime.tv_sec);
-	put_num(b, (uint64_t)a->mtime.tv_nsec);
-	put_num(b, a->nxattrs);
+	netstr_put_num(b, a->mode);
+	netstr_put_num(b, a->uid);
+	netstr_put_num(b, a->gid);
+	netstr_put_num(b, a->owner);
+	netstr_put_num(b, a->times);
+	netstr_put_num(b, (uint64_t)a->atime.tv_sec);
+	netstr_put_num(b, (uint64_t)a->atime.tv_nsec);
+	netstr_put_num(b, (uint64_t)a->mtime.tv_sec);
+	netstr_put_num(b, (uint64_t)a->mtime.tv_nsec);
+	netstr_put_num(b, a->nxattrs);
 	for (size_t i = 0; i < a->nxattrs; i++) {
-		put_str(b, a->xattrs[i].name);
-		put_bytes(b, a->xattrs[i].value, a->xattrs[i].size);
+		netstr_put_str(b, a->xattrs[i].name);
+		netstr_put(b, a->xattrs[i].value, a->xattrs[i].size);
 	}
 }
 
@@ -163,16 +144,16 @@ int apply_journal_steps(struct apply_work *w)
 		const struct apply_step *s = &w->steps[i];
 		char kind[2] = {(char)s->kind, '\0'};
 
-		put_str(&b, kind);
-		put_str(&b, s->path);
-		put_num(&b, s->ino);
+		netstr_put_str(&b, kind);
+		netstr_put_str(&b, s->path);
+		netstr_put_num(&b, s->ino);
 		if (s->kind == APPLY_META) {
 			put_attr(&b, &s->old);
 			put_attr(&b, &s->new);
 			continue;
 		}
-		put_num(&b, s->stage);
-		put_str(&b, s->slot);
+		netstr_put_num(&b, s->stage);
+		netstr_put_str(&b, s->slot);
 	}
 	ret = journal_write(w, &b);
 	strbuf_fini(&b);
@@ -186,8 +167,8 @@ int apply_journal_phase(struct apply_work *w, enum apply_phase phase)
 	int ret;
 
 	strbuf_init(&b, 0);
-	put_str(&b, "phase");
-	put_str(&b, text);
+	netstr_put_str(&b, "phase");
+	netstr_put_str(&b, text);
 	ret = journal_write(w, &b);
 	strbuf_fini(&b);
 	if (!ret)
@@ -203,74 +184,29 @@ void apply_journal_remove(struct apply_work *w)
 
 /* ---- reading --------------------------------------------------------- */
 
-struct reader {
-	const char *p, *end, *good;
-	bool bad;
-};
-
-static char *get_bytes(struct reader *r, size_t *len)
+static void get_slot(struct netstr *r, char slot[APPLY_SLOT])
 {
-	size_t n = 0;
-	char *out;
-
-	while (!r->bad && r->p < r->end && *r->p >= '0' && *r->p <= '9' &&
-	       n < JOURNAL_MAX)
-		n = 10 * n + (size_t)(*r->p++ - '0');
-	if (r->bad || r->p == r->end || *r->p != ':' ||
-	    n + 2 > (size_t)(r->end - r->p) || r->p[n + 1] != ',') {
-		r->bad = true;
-		n = 0;
-	}
-	out = xmalloc(n + 1);
-	if (!r->bad) {
-		memcpy(out, r->p + 1, n);
-		r->p += n + 2;
-	}
-	out[n] = '\0';
-	*len = n;
-	return out;
-}
-
-static char *get_str(struct reader *r)
-{
-	size_t len;
-	char *s = get_bytes(r, &len);
-
-	if (strlen(s) != len)
-		r->bad = true;
-	return s;
-}
-
-static uint64_t get_num(struct reader *r)
-{
-	AUTO_FREE char *s = get_str(r);
-
-	return strtoull(s, NULL, 10);
-}
-
-static void get_slot(struct reader *r, char slot[APPLY_SLOT])
-{
-	AUTO_FREE char *s = get_str(r);
+	AUTO_FREE char *s = netstr_get_str(r);
 
 	if (strlen(s) >= APPLY_SLOT || strchr(s, '/') || !*s)
 		r->bad = true;
 	snprintf(slot, APPLY_SLOT, "%s", r->bad ? "" : s);
 }
 
-static void get_attr(struct reader *r, struct apply_attr *a)
+static void get_attr(struct netstr *r, struct apply_attr *a)
 {
 	uint64_t count;
 
-	a->mode = (mode_t)get_num(r);
-	a->uid = (uid_t)get_num(r);
-	a->gid = (gid_t)get_num(r);
-	a->owner = get_num(r) != 0;
-	a->times = get_num(r) != 0;
-	a->atime.tv_sec = (time_t)get_num(r);
-	a->atime.tv_nsec = (long)get_num(r);
-	a->mtime.tv_sec = (time_t)get_num(r);
-	a->mtime.tv_nsec = (long)get_num(r);
-	count = get_num(r);
+	a->mode = (mode_t)netstr_get_num(r);
+	a->uid = (uid_t)netstr_get_num(r);
+	a->gid = (gid_t)netstr_get_num(r);
+	a->owner = netstr_get_num(r) != 0;
+	a->times = netstr_get_num(r) != 0;
+	a->atime.tv_sec = (time_t)netstr_get_num(r);
+	a->atime.tv_nsec = (long)netstr_get_num(r);
+	a->mtime.tv_sec = (time_t)netstr_get_num(r);
+	a->mtime.tv_nsec = (long)netstr_get_num(r);
+	count = netstr_get_num(r);
 	if (count > XATTRS_MAX)
 		r->bad = true;
 	if (r->bad || !count)
@@ -279,12 +215,12 @@ static void get_attr(struct reader *r, struct apply_attr *a)
 	for (; a->nxattrs < count; a->nxattrs++) {
 		struct change_xattr *x = &a->xattrs[a->nxattrs];
 
-		x->name = get_str(r);
-		x->value = get_bytes(r, &x->size);
+		x->name = netstr_get_str(r);
+		x->value = netstr_get(r, &x->size);
 	}
 }
 
-static void get_stage(struct reader *r, struct apply_work *w)
+static void get_stage(struct netstr *r, struct apply_work *w)
 {
 	struct apply_stage *s;
 
@@ -297,11 +233,11 @@ static void get_stage(struct reader *r, struct apply_work *w)
 	s = &w->stages[w->nstages++];
 	memset(s, 0, sizeof(*s));
 	s->fd = -1;
-	s->dir = get_str(r);
+	s->dir = netstr_get_str(r);
 	get_slot(r, s->name);
 }
 
-static void get_step(struct reader *r, struct apply_work *w, char kind,
+static void get_step(struct netstr *r, struct apply_work *w, char kind,
 		     size_t *cap)
 {
 	struct apply_step *s;
@@ -314,34 +250,35 @@ static void get_step(struct reader *r, struct apply_work *w, char kind,
 	s = &w->steps[w->nsteps++];
 	memset(s, 0, sizeof(*s));
 	s->kind = (enum apply_step_kind)kind;
-	s->path = get_str(r);
-	s->ino = (ino_t)get_num(r);
+	s->path = netstr_get_str(r);
+	s->ino = (ino_t)netstr_get_num(r);
 	if (kind == APPLY_META) {
 		get_attr(r, &s->old);
 		get_attr(r, &s->new);
 		return;
 	}
-	s->stage = (unsigned)get_num(r);
+	s->stage = (unsigned)netstr_get_num(r);
 	get_slot(r, s->slot);
 	if (s->stage >= w->nstages)
 		r->bad = true;
 }
 
-/* A torn end belongs to something that had not begun. */
-static void parse(struct reader *r, struct apply_work *w)
+/* Where the last whole record ends: a torn one had not begun. */
+static const char *parse(struct netstr *r, struct apply_work *w)
 {
+	const char *good = r->p;
 	size_t cap = 0;
 
 	w->phase = PHASE_STAGE;
 	while (r->p < r->end && !r->bad) {
-		AUTO_FREE char *word = get_str(r);
+		AUTO_FREE char *word = netstr_get_str(r);
 
 		if (r->bad)
-			return;
+			break;
 		if (!strcmp(word, "stage")) {
 			get_stage(r, w);
 		} else if (!strcmp(word, "phase")) {
-			AUTO_FREE char *phase = get_str(r);
+			AUTO_FREE char *phase = netstr_get_str(r);
 
 			if (!r->bad)
 				w->phase = *phase;
@@ -351,8 +288,9 @@ static void parse(struct reader *r, struct apply_work *w)
 			r->bad = true;
 		}
 		if (!r->bad)
-			r->good = r->p;
+			good = r->p;
 	}
+	return good;
 }
 
 static int read_all(int fd, struct strbuf *b)
@@ -367,15 +305,15 @@ static int read_all(int fd, struct strbuf *b)
 
 static int parse_all(struct apply_work *w, const struct strbuf *b)
 {
-	struct reader r = {b->data, b->data + b->len, b->data, false};
-	AUTO_FREE char *magic = get_str(&r);
+	struct netstr r = {b->data, b->data + b->len, false};
+	const char *good;
+	AUTO_FREE char *magic = netstr_get_str(&r);
 
-	w->root_path = get_str(&r);
+	w->root_path = netstr_get_str(&r);
 	if (r.bad || strcmp(magic, JOURNAL_MAGIC) != 0)
 		return -EINVAL;
-	r.good = r.p;
-	parse(&r, w);
-	if (r.good < r.end && ftruncate(w->journal, r.good - b->data) < 0)
+	good = parse(&r, w);
+	if (good < r.end && ftruncate(w->journal, good - b->data) < 0)
 		return -errno;
 	return 0;
 }

@@ -45,6 +45,9 @@ static bool is_named(const struct apply_options *o, const struct change *c)
 	for (size_t i = 0; i < o->npaths; i++)
 		if (!strcmp(o->paths[i], c->host))
 			return true;
+	for (size_t i = 0; i < o->nnamed; i++)
+		if (!strcmp(o->named[i], c->host))
+			return true;
 	return false;
 }
 
@@ -52,7 +55,7 @@ static bool is_selected(const struct apply *a, const struct change *c)
 {
 	const struct apply_options *o = &a->opts;
 
-	if (!relative(a, c->host))
+	if (!relative(a, c->host) || (o->want && !o->want(c, o->want_arg)))
 		return false;
 	if (c->kind == VFS_RENAMED && !relative(a, c->lower_host))
 		return false;

@@ -117,6 +117,12 @@ struct change *changes_find(const struct change_list *list, const char *path);
 /* Is path below dir (or dir itself)? */
 bool changes_below(const char *path, const char *dir);
 
+/* For another process: everything but priv. decode: -EBADMSG; the list then
+ * is to be freed as well. */
+void changes_encode(const struct change_list *list, struct strbuf *out);
+int MUST_CHECK changes_decode(const char *data, size_t len,
+			      struct change_list *out);
+
 /* Are both descriptors of the same bytes? Reads by pread. */
 bool changes_same_bytes(int a, int b);
 /* XXH3 of all that the descriptor holds, the same in every process. */

@@ -9,7 +9,11 @@
  */
 #include "overlay_priv.h"
 
-enum { WRITERS_MAX = 65536, WRITER_TEXT_MAX = 1024 };
+enum {
+	WRITERS_MAX = 65536,
+	WRITER_TEXT_MAX = 1024,
+	WRITERS_LOOKED_AT = 64,
+};
 
 struct vfs_writer {
 	pid_t pid;
@@ -63,26 +67,39 @@ void ov_base_free(struct ov_entry *e)
 		inode_put(e->gone->inode);
 }
 
+static uint32_t writer_of(struct vfs_ctx *ctx)
+{
+	if (!ctx->writer && ctx->ask_writer) {
+		ctx->writer = ctx->ask_writer(ctx->ask_arg);
+		ctx->ask_writer = NULL;
+	}
+	return ctx->writer;
+}
+
 void ov_wrote(struct vfs_ctx *ctx, struct ov_node *n)
 {
-	if (ctx->writer)
-		n->writer = ctx->writer;
+	uint32_t writer = writer_of(ctx);
+
+	if (writer)
+		n->writer = writer;
 }
 
 void ov_wrote_name(struct vfs_ctx *ctx, struct ov_node *dir, const char *name)
 {
-	struct ov_entry *e = ctx->writer ? ov_entry_find(dir, name) : NULL;
+	uint32_t writer = writer_of(ctx);
+	struct ov_entry *e = writer ? ov_entry_find(dir, name) : NULL;
 
 	if (e)
-		e->writer = ctx->writer;
+		e->writer = writer;
 }
 
 uint32_t vfs_writer(struct vfs *vfs, pid_t pid, const char *cmdline)
 {
 	struct vfs_writer *w;
 
-	/* Programs come one after the other: the last ones first. */
-	for (uint32_t i = vfs->nwriters; i; i--)
+	/* Programs come one after the other, and callers keep the number. */
+	for (uint32_t i = vfs->nwriters;
+	     i && vfs->nwriters - i < WRITERS_LOOKED_AT; i--)
 		if (vfs->writers[i - 1].pid == pid &&
 		    !strcmp(vfs->writers[i - 1].cmdline, cmdline))
 			return i;

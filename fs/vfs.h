@@ -83,6 +83,9 @@ struct vfs_ctx {
 	pid_t viewer_tgid; /* host pid, for /proc/self; 0: none */
 	pid_t viewer_tid;  /* host tid, for /proc/thread-self */
 	uint32_t writer; /* vfs_writer of the calling program; 0: not told */
+	/* Asked once for it, when something is changed; may be NULL. */
+	uint32_t (*ask_writer)(void *arg);
+	void *ask_arg;
 	uint32_t refused_rule;
 	unsigned refused_mask; /* VFS_MASK_* that refused; 0: not refused */
 	bool want_btime; /* vfs_getattr is to say when it was born */
@@ -361,7 +364,7 @@ int vfs_poll_fd(struct vfs *vfs);
 void vfs_poll(struct vfs *vfs);
 
 /* A number for a program, by its virtual pid and command line, for
- * ctx->writer; the same pair has the same number. 0: the table is full. */
+ * ctx->writer; a pair that was given lately has the same number. 0: the table is full. */
 uint32_t vfs_writer(struct vfs *vfs, pid_t pid, const char *cmdline);
 
 /* ---- what changed ---------------------------------------------------- */

@@ -60,6 +60,7 @@ struct config {
 	int audit_head_fd; /* -1: none */
 	bool quiet;	   /* no refusal lines */
 	bool diff, json;   /* --diff, --json */
+	bool patch, stat, by; /* --patch, --stat, --by */
 	enum apply_mode apply;
 	bool insecure_no_userns; /* bare mode by force */
 	bool virtual_root;	 /* --user root, or started by root */

@@ -346,6 +346,7 @@ static void tgroup_take_exe(struct tgroup *tg, struct exec_plan *p)
 	memset(&p->exe, 0, sizeof(p->exe)); /* with its count as a text */
 	free(tg->exe_path);
 	tg->exe_path = xstrdup(p->exe_path);
+	tg->writer = 0;
 	tg->dumpable = true;
 	p->committed = true;
 }

@@ -13,7 +13,9 @@
  */
 #include "dispatch.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "../sentry/policy/policy.h"
@@ -24,11 +26,37 @@
 
 #define X32_BIT 0x40000000
 
-enum { HINT_MAX = 512 };
+enum { HINT_MAX = 512, WRITER_MAX = 512 };
 
 static enum sysclass row_class(const struct call *c)
 {
 	return c->s->bare ? c->row->bare : c->row->jailed;
+}
+
+/* The program as it shows itself, for the list of changes: once a process and
+ * exec, when it first changes something. */
+static uint32_t dispatch_writer(void *arg)
+{
+	const struct call *c = arg;
+	struct tgroup *tg = c->task ? c->task->tg : NULL;
+	char path[32], text[WRITER_MAX];
+	AUTO_CLOSE int fd = -1;
+	ssize_t n;
+
+	if (!tg || tg->writer)
+		return tg ? tg->writer : 0;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)tg->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	while (n > 0 && !text[n - 1])
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+	text[n > 0 ? n : 0] = '\0';
+	tg->writer = vfs_writer(c->s->vfs, tgroup_vpid(tg),
+				n > 0 || !tg->exe_path ? text : tg->exe_path);
+	return tg->writer;
 }
 
 /* The caller's view, under the state lock; it stays until call_free. */
@@ -48,6 +76,8 @@ static void dispatch_view(struct call *c)
 		.umask = t->fs->umask,
 		.viewer_tgid = t->tg->pid,
 		.viewer_tid = t->tid,
+		.ask_writer = dispatch_writer,
+		.ask_arg = c,
 	};
 }
 

@@ -29,7 +29,8 @@ struct cli_command {
 extern const struct cli_command cli_commands[];
 extern const struct opt cli_run_options[], cli_audit_options[],
 	cli_doctor_options[], cli_exec_options[], cli_ls_options[],
-	cli_stop_options[], cli_rm_options[];
+	cli_stop_options[], cli_rm_options[], cli_diff_options[],
+	cli_apply_options[], cli_export_options[];
 
 int cli_run(int argc, char **argv);
 int cli_audit(int argc, char **argv);
@@ -41,6 +42,9 @@ int cli_ls(int argc, char **argv);
 int cli_inspect(int argc, char **argv);
 int cli_stop(int argc, char **argv);
 int cli_rm(int argc, char **argv);
+int cli_diff_command(int argc, char **argv);
+int cli_apply_command(int argc, char **argv);
+int cli_export_command(int argc, char **argv);
 /* run --keep: makes a sandbox that stays and runs the command in it. */
 int cli_run_kept(struct config *cfg);
 
@@ -72,8 +76,6 @@ void cli_config_fini(struct config *cfg);
 void cli_after(const struct config *cfg, struct vfs *vfs, struct audit *audit);
 /* Refusal lines (audit_denials) on stderr, each with "cloche: ". */
 void cli_print_denials(const struct strbuf *text);
-/* A/M/D/R lines with sizes on stdout, or one JSON object. 0 or -errno. */
-int cli_print_diff(struct vfs *vfs, bool json);
 /* Lists the changes, asks on the terminal, and brings them to the host. */
 int cli_apply_ask(const struct config *cfg, struct vfs *vfs);
 

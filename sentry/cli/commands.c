@@ -45,6 +45,19 @@ const struct cli_command cli_commands[] = {
 	{"rm", cli_rm, "rm [options] NAME...",
 	 "remove a sandbox and its changes", cli_rm_options,
 	 "Refused while a program runs in it, unless --force.\n"},
+	{"diff", cli_diff_command, "diff [options] NAME",
+	 "what a sandbox changed", cli_diff_options,
+	 "A added, M modified, D deleted, R renamed, T another type, P "
+	 "permissions, owner or\nattributes.\n"},
+	{"apply", cli_apply_command, "apply [options] NAME [PATH...]",
+	 "bring a sandbox's changes to the host, all or nothing",
+	 cli_apply_options,
+	 "With PATHs only those, and what is below them. A file that has "
+	 "changed on the host\nis refused, and one that the host would later "
+	 "run or obey unless its own PATH is\ngiven. The status is 1 if "
+	 "something was refused; nothing is changed then.\n"},
+	{"export", cli_export_command, "export [options] NAME",
+	 "a sandbox's changes as a tar layer", cli_export_options, NULL},
 	{"audit", cli_audit, "audit show|summary|verify [options] FILE",
 	 "read, count and check an audit stream", cli_audit_options,
 	 "FILE may be -, for standard input. verify finds any damage and, with "

@@ -387,6 +387,12 @@ const struct opt cli_run_options[] = {
 	 "list what changed, afterwards"},
 	{"json", 0, NULL, OPT_FLAG, AT(cfg.json), NULL,
 	 "with --diff: as JSON"},
+	{"patch", 0, NULL, OPT_FLAG, AT(cfg.patch), NULL,
+	 "print what changed in the work directory as a patch, afterwards"},
+	{"stat", 0, NULL, OPT_FLAG, AT(cfg.stat), NULL,
+	 "print how many lines changed, afterwards"},
+	{"by", 0, NULL, OPT_FLAG, AT(cfg.by), NULL,
+	 "with --diff: grouped by the program that wrote"},
 	{"apply", 0, "ask", OPT_CALL, 0, opt_apply,
 	 "offer to bring the changes to the host, afterwards"},
 	{"insecure-no-userns", 0, NULL, OPT_FLAG, AT(cfg.insecure_no_userns),
@@ -572,8 +578,8 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 	if (first < 0)
 		goto fail;
 	*rest = first;
-	if (o.cfg.json && !o.cfg.diff) {
-		log_info("run: --json goes with --diff");
+	if ((o.cfg.json || o.cfg.by) && !o.cfg.diff) {
+		log_info("run: --json and --by go with --diff");
 		first = -EINVAL;
 		goto fail;
 	}

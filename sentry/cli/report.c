@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "../audit/audit.h"
-#include "cli.h"
+#include "changes.h"
 
 void cli_print_denials(const struct strbuf *text)
 {
@@ -15,6 +15,24 @@ void cli_print_denials(const struct strbuf *text)
 		fprintf(stderr, "cloche: %.*s\n", (int)len, p);
 		p += len + (p[len] != '\0');
 	}
+}
+
+static int print_changes(const struct config *cfg, struct vfs *vfs)
+{
+	struct diff_format list = {.json = cfg->json, .by = cfg->by};
+	struct diff_format stat = {.stat = true};
+	struct diff_format patch = {.patch = true, .root = cfg->workdir};
+	struct change_source src;
+	int err = 0;
+
+	changes_from_vfs(&src, vfs);
+	if (cfg->diff)
+		err = cli_diff(&src, &list);
+	if (cfg->stat && !err)
+		err = cli_diff(&src, &stat);
+	if (cfg->patch && !err)
+		err = cli_diff(&src, &patch);
+	return err;
 }
 
 void cli_after(const struct config *cfg, struct vfs *vfs, struct audit *audit)
@@ -28,8 +46,8 @@ void cli_after(const struct config *cfg, struct vfs *vfs, struct audit *audit)
 		cli_print_denials(&text);
 	}
 	strbuf_fini(&text);
-	if (cfg->diff && vfs)
-		err = cli_print_diff(vfs, cfg->json);
+	if (vfs)
+		err = print_changes(cfg, vfs);
 	if (err)
 		log_host(err, "list of changes");
 	if (cfg->apply == APPLY_ASK && vfs)

@@ -37,6 +37,7 @@ static void conn_free(struct control_conn *c)
 	struct server *sv = c->server;
 
 	command_hangup(sv, c);
+	held_changes_free(c);
 	list_del(&c->link);
 	sv->nconns--;
 	close(c->fd); /* leaves the epoll set */
