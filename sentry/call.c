@@ -18,9 +18,6 @@
 #include "notify.h"
 #include "sentry.h"
 
-#ifndef PIDFD_THREAD
-#define PIDFD_THREAD O_EXCL
-#endif
 #include <fcntl.h>
 
 enum { CALL_POOL = 32, CALL_ARGS_TEXT = 32u << 10 };
@@ -130,41 +127,18 @@ void call_out(struct call *c, gaddr_t addr, const void *data, size_t len)
 	c->out[c->nout++] = (struct call_out){addr, data, len};
 }
 
-/* The process's pidfd, or one of the thread itself where the leader has
- * exited (kernel 6.9 and later). */
-static int call_pidfd(struct call *c, int *temporary)
-{
-	struct tgroup *tg = c->task->tg;
-	int fd;
-
-	*temporary = -1;
-	if (tg->pidfd < 0)
-		tg->pidfd = (int)syscall(SYS_pidfd_open, tg->pid, 0);
-	if (tg->pidfd >= 0 && task_find(c->s, tg->pid))
-		return tg->pidfd;
-	fd = (int)syscall(SYS_pidfd_open, c->tid, PIDFD_THREAD);
-	*temporary = fd;
-	return fd;
-}
-
 int call_fd(struct call *c, gfd_t gfd)
 {
-	int fd, pidfd, err;
-	AUTO_CLOSE int temporary = -1;
+	int fd;
 
 	if (gfd < 0)
 		return -EBADF;
 	if (!c->task || c->task->dead)
 		return -ESRCH;
 	BUG_ON(c->nfds == CALL_FD_MAX);
-	pidfd = call_pidfd(c, &temporary);
-	if (pidfd < 0)
-		return -ESRCH;
-	fd = (int)syscall(SYS_pidfd_getfd, pidfd, gfd, 0);
-	err = errno;
+	fd = task_copy_fd(c->task, gfd);
 	if (fd < 0)
-		return err == EBADF ? -EBADF : err == ESRCH ? -ESRCH :
-		       err == EMFILE ? -ENFILE : -EBADF;
+		return fd == -ESRCH ? -ESRCH : fd == -EMFILE ? -ENFILE : -EBADF;
 	c->fds[c->nfds++] = fd;
 	return fd;
 }

@@ -59,11 +59,8 @@ static void resolver_ctx(struct resolver *r, struct task *t,
 /* Our copy of the descriptor that execveat names. */
 static int copy_guest_fd(struct task *t, int gfd)
 {
-	int fd;
+	int fd = task_copy_fd(t, gfd);
 
-	if (t->tg->pidfd < 0)
-		t->tg->pidfd = (int)syscall(SYS_pidfd_open, t->tg->pid, 0);
-	fd = (int)syscall(SYS_pidfd_getfd, t->tg->pidfd, gfd, 0);
 	return fd < 0 ? -EBADF : fd;
 }
 

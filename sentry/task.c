@@ -17,6 +17,10 @@
 #include "exec.h"
 #include "sentry.h"
 
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
 enum { STATUS_SIZE = 4096 };
 
 static uint64_t pid_hash(pid_t pid)
@@ -109,6 +113,30 @@ pid_t task_pid_to_virtual(struct sentry *s, pid_t host_pid)
 		return task_vtid(t);
 	tg = tgroup_find(s, host_pid);
 	return tg ? tgroup_vpid(tg) : 0;
+}
+
+static int copy_from(int pidfd, int gfd)
+{
+	int fd = (int)syscall(SYS_pidfd_getfd, pidfd, gfd, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int task_copy_fd(struct task *t, int gfd)
+{
+	AUTO_CLOSE int thread = -1;
+	struct tgroup *tg = t->tg;
+	int fd = -ESRCH;
+
+	if (tg->pidfd < 0)
+		tg->pidfd = (int)syscall(SYS_pidfd_open, tg->pid, 0);
+	if (tg->pidfd >= 0 && (!t->own_files || t->tid == tg->pid))
+		fd = copy_from(tg->pidfd, gfd);
+	if (t->tid == tg->pid || (fd != -ESRCH && fd != -EBADF))
+		return fd;
+	/* A leader that has exited has no table any more (kernel 6.9). */
+	thread = (int)syscall(SYS_pidfd_open, t->tid, PIDFD_THREAD);
+	return thread < 0 ? fd : copy_from(thread, gfd);
 }
 
 struct fsctx *fsctx_new(struct dentry *root, struct dentry *cwd, mode_t umask)
@@ -256,6 +284,7 @@ struct task *task_new(struct sentry *s, struct task *parent, pid_t tid,
 {
 	struct fsctx *fs = parent->fs;
 	struct tgroup *tg = parent->tg;
+	struct task *t;
 
 	if (!(flags & CLONE_THREAD)) {
 		struct tgroup *up = flags & CLONE_PARENT ? tg->parent : tg;
@@ -268,7 +297,9 @@ struct task *task_new(struct sentry *s, struct task *parent, pid_t tid,
 	else
 		fs = fsctx_new(fs->root, fs->cwd, fs->umask);
 	parent->cred->refs++;
-	return task_add(s, tg, tid, fs, parent->cred);
+	t = task_add(s, tg, tid, fs, parent->cred);
+	t->own_files = (flags & CLONE_THREAD) && parent->own_files;
+	return t;
 }
 
 void task_put(struct task *t)
@@ -306,6 +337,7 @@ void task_exec_rename(struct sentry *s, struct task *t, pid_t tid)
 		if (o != t)
 			task_exit(s, o);
 	}
+	t->own_files = false;
 	if (t->tid == tid)
 		return;
 	htable_del(&s->tasks, &t->by_tid);

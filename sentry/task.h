@@ -70,6 +70,7 @@ struct task {
 	struct fsctx *fs;
 	struct taskcred *cred;
 	int continued_nr; /* call that was last let run natively; -1: answered */
+	bool own_files; /* unshared its descriptors from its process */
 	bool released;	/* a blocked call was just given back with -512 */
 	void *trace;	/* tracer's own state (trace.c) */
 };
@@ -99,6 +100,9 @@ pid_t task_vtid(struct task *t);
 pid_t tgroup_vpid(struct tgroup *tg);
 /* Any host pid to the sandbox's number for it: 0 if it is not in there. */
 pid_t task_pid_to_virtual(struct sentry *s, pid_t host_pid);
+
+/* A copy of the thread's descriptor: owned, or -errno. */
+int task_copy_fd(struct task *t, int gfd);
 
 /* Copy on write: returns t's own, writable credentials. */
 struct taskcred *task_cred_own(struct task *t);

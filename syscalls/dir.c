@@ -197,6 +197,20 @@ int64_t h_umask(struct call *c)
 	return before;
 }
 
+/* The process's pidfd stands for its leader's table. */
+static void unshare_files(struct task *t)
+{
+	if (t->tid != t->tg->pid) {
+		t->own_files = true;
+		return;
+	}
+	list_for_each (p, &t->tg->tasks) {
+		struct task *other = list_entry(p, struct task, list);
+
+		other->own_files = other != t;
+	}
+}
+
 /*
  * Only registers are decided on, so the kernel may go on (law 2): it parts
  * the descriptor table; root, cwd and umask are parted here.
@@ -215,6 +229,8 @@ int64_t h_unshare(struct call *c)
 		c->task->fs = fsctx_new(fs->root, fs->cwd, fs->umask);
 		fsctx_put(fs);
 	}
+	if (flags & CLONE_FILES)
+		unshare_files(c->task);
 	return CALL_CONTINUE;
 }
 

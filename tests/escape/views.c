@@ -63,3 +63,57 @@ TEST(call_passed_from_worker_to_worker)
 			wait_for(k[j]);
 	}
 }
+
+static int shared_fd;
+static struct stat seen[2];
+
+static void *other_table(void *arg)
+{
+	(void)arg;
+	OK(unshare(CLONE_FILES));
+	OK(dup2(OK(open("/etc/hostname", O_RDONLY)), shared_fd));
+	OK(fstat(shared_fd, &seen[1]));
+	return NULL;
+}
+
+/* What is decided on is the calling thread's descriptor. */
+TEST(thread_with_a_table_of_its_own)
+{
+	struct stat a, b;
+	pthread_t t;
+
+	OK(stat("/etc/passwd", &a));
+	OK(stat("/etc/hostname", &b));
+	shared_fd = OK(open("/etc/passwd", O_RDONLY));
+	EQ(pthread_create(&t, NULL, other_table, NULL), 0);
+	pthread_join(t, NULL);
+	OK(fstat(shared_fd, &seen[0]));
+	EQ(seen[0].st_ino, a.st_ino);
+	EQ(seen[1].st_ino, b.st_ino);
+}
+
+static void *after_the_leader(void *arg)
+{
+	struct stat st;
+
+	(void)arg;
+	usleep(50000);
+	int fd = OK(open("/etc/passwd", O_RDONLY));
+
+	OK(fstat(fd, &st));
+	OK(fcntl(fd, F_GETFL));
+	OK(openat(OK(open("/etc", O_RDONLY | O_DIRECTORY)), "hostname",
+		  O_RDONLY));
+	_exit(0);
+}
+
+TEST(leader_that_has_exited)
+{
+	EQ(wait_for(CHILD({
+		   pthread_t t;
+
+		   pthread_create(&t, NULL, after_the_leader, NULL);
+		   pthread_exit(NULL);
+	   })),
+	   0);
+}
