@@ -102,14 +102,26 @@ static bool limits_permitted(const struct call *c, const struct tgroup *tg)
 	       a->rgid == b->egid && a->rgid == b->sgid && a->rgid == b->rgid;
 }
 
-static int limits_check(const struct call *c, const struct limits_op *op)
+/* A virtual root may raise what was lowered, but nothing beyond what the
+ * sandbox began with: real time and processes are the host's (law 9). */
+static bool limits_beyond_init(struct call *c, const struct limits_op *op)
+{
+	struct rlimit top;
+
+	return guest_prlimit(c, c->s->init, op->resource, NULL, &top) ||
+	       op->new.rlim_max > top.rlim_max;
+}
+
+static int limits_check(struct call *c, const struct limits_op *op,
+			bool is_virtual)
 {
 	if (op->new.rlim_cur > op->new.rlim_max)
 		return -EINVAL;
 	if (op->resource == RLIMIT_NOFILE && op->new.rlim_max > NR_OPEN_MAX)
 		return -EPERM;
 	if (op->new.rlim_max > op->old.rlim_max &&
-	    !help_capable(c, CAP_SYS_RESOURCE))
+	    (!help_capable(c, CAP_SYS_RESOURCE) ||
+	     (!is_virtual && limits_beyond_init(c, op))))
 		return -EPERM;
 	return 0;
 }
@@ -164,7 +176,7 @@ static int limits_run(struct call *c, struct limits_op *op)
 				    &op->old);
 	if (err || !op->set)
 		return err;
-	err = limits_check(c, op);
+	err = limits_check(c, op, at != NULL);
 	if (err)
 		return err;
 	if (at)

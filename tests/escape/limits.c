@@ -1,0 +1,39 @@
+// modes: bare
+/* Law 9: a virtual root has no right of the host's over limits: what it
+ * lowered it may raise again, but not beyond what the sandbox began with. */
+#include "escape.h"
+
+static void not_beyond(int resource, rlim_t more)
+{
+	struct rlimit r, old;
+
+	OK(getrlimit(resource, &old));
+	if (old.rlim_max >= more)
+		return;
+	r = (struct rlimit){more, more};
+	REFUSED(prlimit(0, resource, &r, NULL));
+	REFUSED(prlimit(getpid(), resource, &r, NULL));
+	REFUSED(setrlimit(resource, &r));
+	OK(getrlimit(resource, &r));
+	EQ(r.rlim_max, old.rlim_max);
+}
+
+TEST(limits_of_the_host_stay)
+{
+	not_beyond(RLIMIT_RTPRIO, 99);
+	not_beyond(RLIMIT_NICE, 40);
+	not_beyond(RLIMIT_NPROC, 1000000);
+	not_beyond(RLIMIT_MEMLOCK, RLIM_INFINITY);
+	not_beyond(RLIMIT_MSGQUEUE, RLIM_INFINITY);
+	not_beyond(RLIMIT_SIGPENDING, 1000000000);
+}
+
+TEST(no_real_time)
+{
+	struct sched_param sp = {.sched_priority = 50};
+	struct rlimit r = {99, 99};
+
+	prlimit(getpid(), RLIMIT_RTPRIO, &r, NULL);
+	REFUSED(sched_setscheduler(0, SCHED_FIFO, &sp));
+	REFUSED(setpriority(PRIO_PROCESS, 0, -10));
+}
