@@ -50,8 +50,8 @@ void baredir_remove(const char *path)
 /* A directory of ours that nobody holds the lock of. */
 static bool is_left_over(int base, const char *name)
 {
-	AUTO_CLOSE int fd = openat(base, name, O_RDONLY | O_DIRECTORY |
-					       O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd = openat(
+		base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	return fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&

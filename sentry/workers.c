@@ -227,8 +227,8 @@ static uint64_t status_mask(const char *text, const char *key)
 
 /* Ignored by default: SIGCHLD, SIGCONT, SIGURG, SIGWINCH. */
 #define SIG_BIT(n) (1ULL << ((n)-1))
-#define DEFAULT_IGNORED                                            \
-	(SIG_BIT(SIGCHLD) | SIG_BIT(SIGCONT) | SIG_BIT(SIGURG) |   \
+#define DEFAULT_IGNORED                                          \
+	(SIG_BIT(SIGCHLD) | SIG_BIT(SIGCONT) | SIG_BIT(SIGURG) | \
 	 SIG_BIT(SIGWINCH))
 
 /* Would the kernel interrupt an interruptible sleep of this thread now? True

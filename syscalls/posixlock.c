@@ -115,8 +115,8 @@ static bool any_closed(pid_t tid, const struct plock *l)
 
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid,
 			 l->seen_fds.fd[i]);
-		if (stat(path, &st) < 0 ? errno == ENOENT :
-					  st.st_dev != l->seen_dev ||
+		if (stat(path, &st) < 0 ? errno == ENOENT
+					: st.st_dev != l->seen_dev ||
 						  st.st_ino != l->seen_ino)
 			return true;
 	}

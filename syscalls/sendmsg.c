@@ -22,12 +22,12 @@
 
 /* A sendmsg, or a sendmmsg with where it is; in the heap. */
 struct msgop {
-	gaddr_t at;	 /* header of the current message */
-	unsigned count;	 /* messages in all; sendmsg: 1 */
-	unsigned sent;	 /* messages */
-	bool many;	 /* sendmmsg: lengths are written behind headers */
-	bool copied;	 /* the current message is in here */
-	int64_t last;	 /* bytes of the last message */
+	gaddr_t at;	/* header of the current message */
+	unsigned count; /* messages in all; sendmsg: 1 */
+	unsigned sent;	/* messages */
+	bool many;	/* sendmmsg: lengths are written behind headers */
+	bool copied;	/* the current message is in here */
+	int64_t last;	/* bytes of the last message */
 	struct sockop op;
 	struct msghdr hdr;   /* as the guest gave it: guest pointers */
 	unsigned char *data; /* owned */
@@ -216,7 +216,8 @@ static int64_t msg_send(struct msgop *m, int more)
 		h.msg_control = m->control;
 		h.msg_controllen = m->control_len;
 	}
-	n = sendmsg(m->op.fd, &h, (m->flags & ~MSG_ZEROCOPY) | more | MSG_NOSIGNAL);
+	n = sendmsg(m->op.fd, &h,
+		    (m->flags & ~MSG_ZEROCOPY) | more | MSG_NOSIGNAL);
 	return n < 0 ? -errno : n;
 }
 

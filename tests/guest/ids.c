@@ -29,8 +29,8 @@ static void show(const char *what, long ret)
 	/* Which capabilities root natively has depends on the machine. */
 	printf("%s %ld %s: %d %d %d, %d %d %d, e%d p%d i%x\n", what, ret,
 	       ret < 0 ? strerrorname_np(e) : "-", (int)r, (int)u, (int)s,
-	       (int)a, (int)b, (int)c, d[0].effective != 0,
-	       d[0].permitted != 0, d[0].inheritable & 0xff);
+	       (int)a, (int)b, (int)c, d[0].effective != 0, d[0].permitted != 0,
+	       d[0].inheritable & 0xff);
 }
 
 static uid_t pick(void)
