@@ -10,16 +10,15 @@
 #include <fcntl.h>
 #include <dirent.h>
 
-#define CHANGED "changed on the host since the sandbox first looked at it"
-#define REMOVED "removed on the host meanwhile"
+#define CHANGED	 "changed on the host since the sandbox first looked at it"
+#define REMOVED	 "removed on the host meanwhile"
 #define APPEARED "the host has one by now"
 
 static bool same_contents(struct apply *a, const struct apply_item *it,
 			  const char *path, const struct change_ident *base)
 {
-	AUTO_CLOSE int host = apply_host_open(a->work.root, path,
-					      O_RDONLY | O_NOFOLLOW |
-						      O_NONBLOCK);
+	AUTO_CLOSE int host = apply_host_open(
+		a->work.root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	AUTO_CLOSE int new = -1;
 	uint64_t hash;
 
@@ -68,8 +67,7 @@ static void check_seen(struct apply *a, const struct apply_item *it,
 		if (!same_version(a, it, path, &st, base))
 			apply_problem_add(a, APPLY_CHANGED, path, CHANGED);
 	} else if (!(S_ISDIR(st.st_mode) && S_ISDIR(it->c->new.mode)) &&
-		   !(S_ISREG(st.st_mode) &&
-		     same_contents(a, it, path, NULL))) {
+		   !(S_ISREG(st.st_mode) && same_contents(a, it, path, NULL))) {
 		apply_problem_add(a, APPLY_CHANGED, path, APPEARED);
 	}
 }
@@ -85,8 +83,7 @@ static void check_directory(struct apply *a, const char *path)
 		if (fd >= 0)
 			close(fd);
 		if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR)
-			apply_problem_add(a, APPLY_CANNOT, path,
-					  strerror(-fd));
+			apply_problem_add(a, APPLY_CANNOT, path, strerror(-fd));
 		return;
 	}
 	while ((e = readdir(d))) {
@@ -114,15 +111,16 @@ static bool parent_is_new(const struct apply *a, const struct apply_item *it)
 
 		*slash = '\0';
 		c = changes_find(a->list, path);
-		if (c && (c->kind == VFS_ADDED || c->kind == VFS_RENAMED ||
-			  c->kind == VFS_TYPE) && a->of_index[c->index])
+		if (c &&
+		    (c->kind == VFS_ADDED || c->kind == VFS_RENAMED ||
+		     c->kind == VFS_TYPE) &&
+		    a->of_index[c->index])
 			return true;
 	}
 	return false;
 }
 
-static const char *old_place(const struct apply *a,
-			     const struct apply_item *it)
+static const char *old_place(const struct apply *a, const struct apply_item *it)
 {
 	switch (it->c->kind) {
 	case VFS_MODIFIED:
@@ -147,9 +145,9 @@ static void check_place(struct apply *a, struct apply_item *it)
 	if (!place || apply_leaves(a, place))
 		return;
 	it->host_has = !apply_host_stat(a->work.root, place, &st);
-	if (it->host_has && (c->kind == VFS_RENAMED ||
-			     (c->kind == VFS_ADDED &&
-			      c->has_base == CHANGE_NO_BASE)))
+	if (it->host_has &&
+	    (c->kind == VFS_RENAMED ||
+	     (c->kind == VFS_ADDED && c->has_base == CHANGE_NO_BASE)))
 		check_seen(a, it, place, CHANGE_UNSEEN, NULL);
 	/* both have made that directory */
 	if (c->kind == VFS_ADDED && it->host_has && S_ISDIR(st.st_mode) &&

@@ -87,8 +87,8 @@ static int step_in_slot(struct apply_work *w, const struct apply_step *s,
 	dir = apply_host_parent(w->root, s->path, &p.name);
 	if (dir < 0)
 		return dir;
-	return in ? move(dir, p.name, p.stage, s->slot) :
-		    move(p.stage, s->slot, dir, p.name);
+	return in ? move(dir, p.name, p.stage, s->slot)
+		  : move(p.stage, s->slot, dir, p.name);
 }
 
 /* Without RENAME_EXCHANGE: by a second slot, in two moves. */
@@ -142,8 +142,8 @@ static int step_swap(struct apply_work *w, const struct apply_step *s, bool put)
 
 static int step_meta(struct apply_work *w, const struct apply_step *s, bool new)
 {
-	AUTO_CLOSE int fd = apply_host_open(w->root, s->path,
-					    O_PATH | O_NOFOLLOW);
+	AUTO_CLOSE int fd =
+		apply_host_open(w->root, s->path, O_PATH | O_NOFOLLOW);
 	struct stat st;
 
 	if (fd < 0)
@@ -276,8 +276,8 @@ int apply_clean(struct apply_work *w)
 
 	for (unsigned i = 0; i < w->nstages; i++) {
 		struct apply_stage *s = &w->stages[i];
-		AUTO_CLOSE int dir = apply_host_open(w->root, s->dir,
-						     O_PATH | O_DIRECTORY);
+		AUTO_CLOSE int dir =
+			apply_host_open(w->root, s->dir, O_PATH | O_DIRECTORY);
 		int one = dir < 0 ? dir : 0;
 
 		apply_tick(w, s->name);
@@ -310,8 +310,8 @@ static int recover_one(struct apply_work *w)
 		ret = apply_back(w, &path);
 	}
 	if (ret < 0) {
-		log_host(ret, "recovery of %s at %s (journal %s)",
-			 w->root_path, path ? path : "?", w->journal_path);
+		log_host(ret, "recovery of %s at %s (journal %s)", w->root_path,
+			 path ? path : "?", w->journal_path);
 		return ret;
 	}
 	return apply_clean(w);

@@ -93,11 +93,13 @@ static const struct guard guards[] = {
 
 /* What git itself only reads as data. */
 static const char *const git_data[] = {
-	"objects", "refs", "logs", "index", "HEAD", "ORIG_HEAD", "packed-refs",
-	"COMMIT_EDITMSG", "FETCH_HEAD", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE",
-	"AUTO_MERGE", "REVERT_HEAD", "CHERRY_PICK_HEAD", "description",
-	"branches", "gc.log", "info/exclude", "info/refs",
-	"info/sparse-checkout",
+	"objects",	"refs",		  "logs",
+	"index",	"HEAD",		  "ORIG_HEAD",
+	"packed-refs",	"COMMIT_EDITMSG", "FETCH_HEAD",
+	"MERGE_HEAD",	"MERGE_MSG",	  "MERGE_MODE",
+	"AUTO_MERGE",	"REVERT_HEAD",	  "CHERRY_PICK_HEAD",
+	"description",	"branches",	  "gc.log",
+	"info/exclude", "info/refs",	  "info/sparse-checkout",
 };
 
 /* How much of the pattern is matched where p begins: -1 nothing, 0 only its

@@ -28,8 +28,8 @@ int apply_host_open(int root, const char *path, uint64_t flags)
 int apply_host_parent(int root, const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
-	AUTO_FREE char *dir = slash ? strndup(path, (size_t)(slash - path)) :
-				      xstrdup(".");
+	AUTO_FREE char *dir =
+		slash ? strndup(path, (size_t)(slash - path)) : xstrdup(".");
 
 	*name = slash ? slash + 1 : path;
 	return apply_host_open(root, dir, O_PATH | O_DIRECTORY);
@@ -107,8 +107,9 @@ static void attr_read_xattrs(struct apply_attr *a, const char *self)
 	ssize_t len = listxattr(self, names, XATTR_LIST_MAX);
 
 	for (char *p = names; len > 0 && p < names + len; p += strlen(p) + 1) {
-		ssize_t got = xattr_ours(p) ?
-			getxattr(self, p, value, XATTR_SIZE_MAX) : -1;
+		ssize_t got = xattr_ours(p)
+				      ? getxattr(self, p, value, XATTR_SIZE_MAX)
+				      : -1;
 
 		if (got >= 0)
 			attr_add_xattr(a, p, value, (size_t)got);
@@ -189,7 +190,9 @@ int apply_attr_set_fd(int opath, mode_t type, const struct apply_attr *a)
 	}
 	if (!ret && a->times && S_ISLNK(type))
 		ret = utimensat(opath, "", t, AT_EMPTY_PATH) < 0 &&
-		      errno != EINVAL && errno != ENOENT ? -errno : 0;
+				      errno != EINVAL && errno != ENOENT
+			      ? -errno
+			      : 0;
 	else if (!ret && a->times)
 		ret = utimensat(AT_FDCWD, self, t, 0) < 0 ? -errno : 0;
 	return ret;
@@ -220,9 +223,13 @@ void apply_attr_fini(struct apply_attr *a)
 void apply_attr_of(struct apply_attr *out, const struct change *c, bool owner)
 {
 	*out = (struct apply_attr){
-		.mode = c->new.mode & 07777, .uid = c->new.uid,
-		.gid = c->new.gid, .owner = owner, .times = true,
-		.atime = c->new.atime, .mtime = c->new.mtime,
+		.mode = c->new.mode & 07777,
+		.uid = c->new.uid,
+		.gid = c->new.gid,
+		.owner = owner,
+		.times = true,
+		.atime = c->new.atime,
+		.mtime = c->new.mtime,
 	};
 	for (size_t i = 0; i < c->new.nxattrs; i++)
 		attr_add_xattr(out, c->new.xattrs[i].name,
@@ -330,8 +337,8 @@ int apply_remove_tree(int dir, const char *name)
 		}
 		do
 			e = readdir(stack[depth - 1].dir);
-		while (e && (!strcmp(e->d_name, ".") ||
-			     !strcmp(e->d_name, "..")));
+		while (e &&
+		       (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")));
 		if (e && (unlinkat(at, e->d_name, 0) == 0))
 			continue;
 		if (e) {

@@ -33,8 +33,8 @@ void apply_problem_add(struct apply *a, enum apply_problem_kind kind,
 	BUG_ON(!a->problems);
 	p = &a->problems[a->nproblems++];
 	p->kind = kind;
-	p->path = xasprintf("%s/%s", strcmp(a->root_path, "/") ? a->root_path :
-				     "", rel);
+	p->path = xasprintf("%s/%s",
+			    strcmp(a->root_path, "/") ? a->root_path : "", rel);
 	p->why = xstrdup(why);
 }
 
@@ -148,8 +148,8 @@ static void find_leaving(struct apply *a)
 	for (size_t i = 0; i < a->nitems; i++) {
 		const struct apply_item *it = &a->items[i];
 
-		if (it->lower && (it->c->kind == VFS_DELETED ||
-				  it->c->kind == VFS_RENAMED))
+		if (it->lower &&
+		    (it->c->kind == VFS_DELETED || it->c->kind == VFS_RENAMED))
 			a->leaving[a->nleaving++] = it->lower;
 	}
 	qsort(a->leaving, a->nleaving, sizeof(*a->leaving), compare_path);
@@ -169,8 +169,8 @@ int apply_new(const struct apply_options *opts, struct change_source *src,
 	a->work.root = a->work.journal = -1;
 	a->root_path = realpath(opts->root, NULL);
 	if (a->root_path)
-		a->work.root = open(a->root_path,
-				    O_PATH | O_DIRECTORY | O_CLOEXEC);
+		a->work.root =
+			open(a->root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (a->work.root < 0) {
 		err = -errno;
 		apply_free(a);
@@ -259,7 +259,9 @@ int apply_commit(struct apply *a, bool *half, char **path)
 		return ret; /* nothing was begun */
 	undone = apply_clean(w);
 	if (undone < 0)
-		log_host(undone, "removing %s/.cloche-*; see "
-			 "`cloche apply --recover`", w->root_path);
+		log_host(undone,
+			 "removing %s/.cloche-*; see "
+			 "`cloche apply --recover`",
+			 w->root_path);
 	return ret;
 }

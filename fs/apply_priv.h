@@ -61,7 +61,7 @@ struct apply_work {
 	unsigned nstages;
 	struct apply_step *steps; /* OUT, then PUT and SWAP, then META */
 	size_t nsteps;
-	char phase; /* enum apply_phase */
+	char phase;  /* enum apply_phase */
 	int journal; /* locked while in use */
 	char *journal_path;
 	void (*step)(void *arg, size_t done, size_t total, const char *path);
@@ -83,8 +83,8 @@ struct apply_item {
 	char *path;  /* relative to the root, in the new tree */
 	char *lower; /* in the old tree, or NULL */
 	bool named, contained, none;
-	bool host_has;	/* something stands at its place in the old tree */
-	char *staged;	/* path in its stage, when built there */
+	bool host_has; /* something stands at its place in the old tree */
+	char *staged;  /* path in its stage, when built there */
 	unsigned stage;
 };
 

@@ -116,9 +116,9 @@ static bool builds(const struct apply_item *it)
 {
 	const struct change *c = it->c;
 
-	return !it->none && (c->kind == VFS_ADDED || c->kind == VFS_MODIFIED ||
-			     c->kind == VFS_TYPE ||
-			     (c->kind == VFS_RENAMED && c->content));
+	return !it->none &&
+	       (c->kind == VFS_ADDED || c->kind == VFS_MODIFIED ||
+		c->kind == VFS_TYPE || (c->kind == VFS_RENAMED && c->content));
 }
 
 static struct apply_item *item_above(struct apply *a,
@@ -129,8 +129,8 @@ static struct apply_item *item_above(struct apply *a,
 		strndup(it->c->path, (size_t)(slash - it->c->path));
 	const struct change *c = changes_find(a->list, dir);
 
-	return c && a->of_index[c->index] ?
-		       &a->items[a->of_index[c->index] - 1] : NULL;
+	return c && a->of_index[c->index] ? &a->items[a->of_index[c->index] - 1]
+					  : NULL;
 }
 
 static int build_regular(struct apply *a, const struct apply_item *it, int dir,
@@ -141,8 +141,8 @@ static int build_regular(struct apply *a, const struct apply_item *it, int dir,
 
 	if (ret < 0)
 		return ret;
-	*fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
-				O_CLOEXEC, 0600);
+	*fd = openat(dir, name,
+		     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (*fd < 0)
 		return -errno;
 	return apply_copy(from, *fd);
@@ -154,7 +154,7 @@ static int build_object(struct apply *a, const struct apply_item *it, int dir,
 	const struct change *c = it->c;
 	int ret;
 
-	switch (c->new.mode & S_IFMT) {
+	switch (c->new.mode &S_IFMT) {
 	case S_IFREG:
 		return build_regular(a, it, dir, name, fd);
 	case S_IFDIR:
@@ -168,7 +168,7 @@ static int build_object(struct apply *a, const struct apply_item *it, int dir,
 		break;
 	case S_IFCHR:
 	case S_IFBLK:
-		ret = mknodat(dir, name, (c->new.mode & S_IFMT) | 0600,
+		ret = mknodat(dir, name, (c->new.mode &S_IFMT) | 0600,
 			      c->new.rdev);
 		break;
 	default:
@@ -195,8 +195,7 @@ static int build_attrs(struct apply *a, const struct apply_item *it, int fd)
 
 /* One more name of a file that is staged already, or that the host has. */
 static int build_link(struct apply *a, const struct apply_item *it,
-		      const struct apply_item *first, int dir,
-		      const char *name)
+		      const struct apply_item *first, int dir, const char *name)
 {
 	size_t len = strcmp(a->root_path, "/") ? strlen(a->root_path) : 0;
 	const char *from_name;
@@ -206,8 +205,8 @@ static int build_link(struct apply *a, const struct apply_item *it,
 		from = apply_host_parent(a->work.stages[first->stage].fd,
 					 first->staged, &from_name);
 	else
-		from = apply_host_parent(a->work.root,
-					 it->c->linked + len + 1, &from_name);
+		from = apply_host_parent(a->work.root, it->c->linked + len + 1,
+					 &from_name);
 	if (from < 0)
 		return from;
 	return linkat(from, from_name, dir, name, 0) < 0 ? -errno : 0;
@@ -250,8 +249,7 @@ static int build(struct apply *a, struct apply_item *it,
 static int finish_directory(struct apply *a, const struct apply_item *it)
 {
 	AUTO_CLOSE int fd = apply_host_open(a->work.stages[it->stage].fd,
-					    it->staged,
-					    O_RDONLY | O_DIRECTORY);
+					    it->staged, O_RDONLY | O_DIRECTORY);
 	int ret;
 
 	if (fd < 0)
@@ -264,8 +262,7 @@ static int finish_directory(struct apply *a, const struct apply_item *it)
 
 static int build_all(struct apply *a, const char **path)
 {
-	AUTO_FREE size_t *groups =
-		xcalloc(a->list->count + 2, sizeof(*groups));
+	AUTO_FREE size_t *groups = xcalloc(a->list->count + 2, sizeof(*groups));
 	int ret = 0;
 
 	for (size_t i = 0; i < a->nitems && !ret; i++) {
@@ -282,8 +279,9 @@ static int build_all(struct apply *a, const char **path)
 					       strrchr(it->c->path, '/') + 1);
 		} else {
 			it->staged = xasprintf("n%zu", i);
-			ret = stage_for(&a->work, it->lower ? it->lower :
-						  it->path, &it->stage);
+			ret = stage_for(&a->work,
+					it->lower ? it->lower : it->path,
+					&it->stage);
 		}
 		if (g && g <= a->list->count && groups[g])
 			first = &a->items[groups[g] - 1];

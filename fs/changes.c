@@ -128,8 +128,7 @@ struct change *changes_find(const struct change_list *list, const char *path)
 	}
 	if (lo == list->count || strcmp(list->all[lo].path, path) != 0)
 		return NULL;
-	while (lo + 1 < list->count &&
-	       !strcmp(list->all[lo + 1].path, path))
+	while (lo + 1 < list->count && !strcmp(list->all[lo + 1].path, path))
 		lo++;
 	return &list->all[lo];
 }

@@ -41,7 +41,7 @@ struct change_meta {
 	dev_t rdev;
 	uint64_t size;
 	struct timespec atime, mtime;
-	char *target; /* of a symlink */
+	char *target;		     /* of a symlink */
 	struct change_xattr *xattrs; /* new side only */
 	size_t nxattrs;
 };
@@ -110,8 +110,7 @@ struct change *changes_add(struct change_list *list);
 void changes_sort(struct change_list *list);
 /* Drops records (freeing them) for which keep says no. */
 void changes_filter(struct change_source *src, struct change_list *list,
-		    bool (*keep)(const struct change *c, void *arg),
-		    void *arg);
+		    bool (*keep)(const struct change *c, void *arg), void *arg);
 /* The record of a path (not of what was replaced there), or NULL. */
 struct change *changes_find(const struct change_list *list, const char *path);
 /* Is path below dir (or dir itself)? */

@@ -37,8 +37,10 @@ static void diff_later(struct diff *d, const struct change *parent,
 		inode_get(n->inode);
 	t = &d->todo[d->todo_count++];
 	*t = (struct diff_todo){
-		.parent = (size_t)(parent - d->out->all), .node = n,
-		.lower = hostdir_get(lower), .gone = gone,
+		.parent = (size_t)(parent - d->out->all),
+		.node = n,
+		.lower = hostdir_get(lower),
+		.gone = gone,
 	};
 }
 
@@ -84,8 +86,7 @@ static struct hostdir *diff_under(struct diff *d, const struct ov_node *dir)
 
 static struct ov_node *diff_origin(struct diff *d, const struct hostdir *h)
 {
-	struct hnode *p = htable_first(&d->origin,
-				       hash_u64((uintptr_t)h, 3));
+	struct hnode *p = htable_first(&d->origin, hash_u64((uintptr_t)h, 3));
 
 	for (; p; p = htable_next(p)) {
 		struct seen *s = container_of(p, struct seen, node);
@@ -211,8 +212,7 @@ static bool diff_is_opaque(const struct diff *d, const struct ov_node *n)
 static void diff_added(struct diff *d, struct ov_node *dir, struct ov_entry *e)
 {
 	struct ov_node *n = e->child;
-	struct change *c =
-		diff_record(d, VFS_ADDED, dir, e->name, n, NULL, e);
+	struct change *c = diff_record(d, VFS_ADDED, dir, e->name, n, NULL, e);
 
 	if (c && n->has_lower && !n->upper && !S_ISDIR(n->inode->type) &&
 	    diff_at_home(n, n->lhost, n->lname))
@@ -248,7 +248,8 @@ static void diff_entry(struct diff *d, struct ov_node *dir,
 	if (diff_is_opaque(d, n) && S_ISDIR(st.st_mode))
 		kind = VFS_METADATA;
 	c = kind ? diff_record(d, (enum vfs_change_kind)kind, dir, e->name, n,
-			       &old, e) : NULL;
+			       &old, e)
+		 : NULL;
 	if (c)
 		diff_seen_before(c, dir, e->name);
 	if (c && kind == VFS_METADATA)
@@ -357,13 +358,12 @@ static void diff_inside_gone(struct diff *d, const struct diff_todo *t)
 			if (!e->base || hostfs_stat(t->lower, e->name, &st) ||
 			    diff_lives(d, &st))
 				continue;
-			c = diff_record_inside(d, VFS_DELETED, t->parent,
-					       NULL, &old);
+			c = diff_record_inside(d, VFS_DELETED, t->parent, NULL,
+					       &old);
 			c->has_base = CHANGE_SEEN;
 			c->base = *e->base;
 			if (e->gone)
-				diff_later(d, c, e->gone, e->gone->lhost,
-					   true);
+				diff_later(d, c, e->gone, e->gone->lhost, true);
 		}
 	}
 }
@@ -393,8 +393,7 @@ static int diff_inside_one(void *arg, const char *name, ino_t ino,
 	c = diff_record_inside(in->d, VFS_RENAMED, in->t.parent, n, &old);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	h = n ? hostdir_get(n->lhost) :
-		hostdir_child(in->t.lower, name, &st);
+	h = n ? hostdir_get(n->lhost) : hostdir_child(in->t.lower, name, &st);
 	diff_later(in->d, c, n, h, false);
 	hostdir_put(h);
 	return 0;
@@ -425,7 +424,7 @@ static int diff_inside(struct diff *d)
 /* Is n a name of its own somewhere that is not its lower place? */
 static bool diff_has_moved(const struct ov_node *n)
 {
-	list_for_each(p, &n->names) {
+	list_for_each (p, &n->names) {
 		struct ov_entry *e = list_entry(p, struct ov_entry, same);
 
 		/* Another lower hard link of it is at home as well. */
@@ -441,12 +440,12 @@ static void diff_prepare(struct diff *d)
 	size_t count = 0;
 	struct seen *s;
 
-	list_for_each(p, &d->ov->nodes)
+	list_for_each (p, &d->ov->nodes)
 		count += 2;
 	d->pool = s = xcalloc(count, sizeof(*s));
 	htable_init(&d->moved);
 	htable_init(&d->origin);
-	list_for_each(q, &d->ov->nodes) {
+	list_for_each (q, &d->ov->nodes) {
 		struct ov_node *n = list_entry(q, struct ov_node, list);
 
 		if (!n->has_lower)
@@ -468,7 +467,7 @@ static int diff_nodes(struct diff *d)
 {
 	int ret = 0;
 
-	list_for_each(p, &d->ov->nodes) {
+	list_for_each (p, &d->ov->nodes) {
 		struct ov_node *n = list_entry(p, struct ov_node, list);
 
 		if (n->dir && n->nlink && (n == d->ov->root || n->parent))
@@ -525,7 +524,7 @@ static int diff_load(struct change_source *src, unsigned flags,
 	struct diff d = {.vfs = src->arg, .flags = flags, .out = out};
 	int ret = 0;
 
-	list_for_each(p, store_overlays(vfs_store(d.vfs))) {
+	list_for_each (p, store_overlays(vfs_store(d.vfs))) {
 		d.ov = list_entry(p, struct ov, list);
 		if (!ret && d.ov->has_lower && !d.ov->direct)
 			ret = diff_overlay(&d);
@@ -539,8 +538,11 @@ static int diff_load(struct change_source *src, unsigned flags,
 void changes_from_vfs(struct change_source *src, struct vfs *vfs)
 {
 	*src = (struct change_source){
-		.load = diff_load, .open_old = diff_open_old,
-		.open_new = diff_open_new, .forget = diff_forget, .arg = vfs,
+		.load = diff_load,
+		.open_old = diff_open_old,
+		.open_new = diff_open_new,
+		.forget = diff_forget,
+		.arg = vfs,
 	};
 }
 
@@ -555,9 +557,11 @@ int vfs_diff(struct vfs *vfs, vfs_change_fn fn, void *arg)
 	for (size_t i = 0; !ret && i < list.count; i++) {
 		const struct change *c = &list.all[i];
 		struct vfs_change v = {
-			.kind = c->kind, .path = c->path,
+			.kind = c->kind,
+			.path = c->path,
 			.old_path = c->kind == VFS_RENAMED ? c->lower : NULL,
-			.mode = c->new.mode, .size = c->new.size,
+			.mode = c->new.mode,
+			.size = c->new.size,
 			.old_size = c->old.size,
 		};
 

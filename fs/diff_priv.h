@@ -9,10 +9,10 @@
 
 /* A directory whose contents are still to be told. */
 struct diff_todo {
-	size_t parent; /* its record */
-	struct ov_node *node;	/* counted, or NULL */
-	struct hostdir *lower;	/* counted */
-	bool gone;		/* removed; else renamed */
+	size_t parent;	       /* its record */
+	struct ov_node *node;  /* counted, or NULL */
+	struct hostdir *lower; /* counted */
+	bool gone;	       /* removed; else renamed */
 };
 
 struct diff {

@@ -27,8 +27,8 @@ struct change_priv {
 static char *path_join(const struct ov *ov, const char **names, size_t count,
 		       const char *last, bool host)
 {
-	const char *root = host && ov->root->lhost ? ov->root->lhost->name :
-						     ov->guest;
+	const char *root =
+		host && ov->root->lhost ? ov->root->lhost->name : ov->guest;
 	const char *base = strcmp(root, "/") ? root : "";
 	size_t len = strlen(base) + 2 + (last ? strlen(last) + 1 : 0);
 	char *p, *out;
@@ -154,8 +154,10 @@ bool diff_content_differs(struct ov_node *n, const struct diff_old *old)
 
 static bool xattrs_differ(struct ov_node *n)
 {
-	struct ov_node lower = {.has_lower = true, .ov = n->ov,
-				.lhost = n->lhost, .lname = n->lname};
+	struct ov_node lower = {.has_lower = true,
+				.ov = n->ov,
+				.lhost = n->lhost,
+				.lname = n->lname};
 	struct inode inode = {.fs = &lower, .type = n->inode->type};
 	AUTO_FREE char *names = NULL;
 	AUTO_FREE char *a = NULL;

@@ -39,7 +39,10 @@ static struct {
 	EXTLIB_FN(archive_entry_sparse_add_entry);
 } ar;
 
-#define SYMBOL(name) {#name, (void **)&ar.name}
+#define SYMBOL(name)                     \
+	{                                \
+#name, (void **)&ar.name \
+	}
 
 static int ar_load(void)
 {
@@ -70,14 +73,15 @@ static int ar_load(void)
 		SYMBOL(archive_entry_sparse_add_entry),
 	};
 
-	if (!ar.loaded && extlib_load("libarchive.so.13", symbols,
-				      ARRAY_SIZE(symbols)) < 0)
+	if (!ar.loaded &&
+	    extlib_load("libarchive.so.13", symbols, ARRAY_SIZE(symbols)) < 0)
 		return -ENOSYS;
 	ar.loaded = true;
 	return 0;
 }
 
-struct export {
+struct export
+{
 	struct change_source *src;
 	const struct change_list *list;
 	const char *root;
@@ -171,8 +175,7 @@ static int put_data(struct export *x, int fd, off_t size)
 	return ret;
 }
 
-static void put_meta(struct export *x, const struct change *c,
-		     const char *path)
+static void put_meta(struct export *x, const struct change *c, const char *path)
 {
 	const struct change_meta *m = &c->new;
 
@@ -181,8 +184,7 @@ static void put_meta(struct export *x, const struct change *c,
 	ar.archive_entry_set_mode(x->entry, m->mode);
 	ar.archive_entry_set_uid(x->entry, m->uid);
 	ar.archive_entry_set_gid(x->entry, m->gid);
-	ar.archive_entry_set_mtime(x->entry, m->mtime.tv_sec,
-				   m->mtime.tv_nsec);
+	ar.archive_entry_set_mtime(x->entry, m->mtime.tv_sec, m->mtime.tv_nsec);
 	if (S_ISLNK(m->mode))
 		ar.archive_entry_copy_symlink(x->entry, m->target);
 	if (S_ISCHR(m->mode) || S_ISBLK(m->mode))
@@ -259,8 +261,8 @@ static bool is_hidden(const struct export *x, const char *lower)
 
 		/* another object stands in its place */
 		if (c && c->kind != VFS_DELETED &&
-		    (self || c->opaque || !S_ISDIR(c->new.mode) ||
-		     !c->lower || strcmp(c->lower, c->path) != 0))
+		    (self || c->opaque || !S_ISDIR(c->new.mode) || !c->lower ||
+		     strcmp(c->lower, c->path) != 0))
 			return true;
 		self = false;
 		slash = strrchr(path, '/');
@@ -298,8 +300,7 @@ static int put_whiteouts(struct export *x)
 		if (is_hidden(x, gone[i]))
 			continue;
 		above = gone[i];
-		ret = put_whiteout(x, path,
-				   slash ? (size_t)(slash - path) : 0,
+		ret = put_whiteout(x, path, slash ? (size_t)(slash - path) : 0,
 				   slash ? slash + 1 : path);
 	}
 	free(gone);

@@ -23,8 +23,9 @@ void netstr_put_num(struct strbuf *b, uint64_t v)
 {
 	char text[24];
 
-	netstr_put(b, text, (size_t)snprintf(text, sizeof(text), "%llu",
-					     (unsigned long long)v));
+	netstr_put(b, text,
+		   (size_t)snprintf(text, sizeof(text), "%llu",
+				    (unsigned long long)v));
 }
 
 char *netstr_get(struct netstr *r, size_t *len)

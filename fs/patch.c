@@ -12,9 +12,9 @@
 #include <stdio.h>
 
 struct entry {
-	const char *path; /* relative to the root */
+	const char *path;		/* relative to the root */
 	const struct change *old, *new; /* records of its sides */
-	bool rename;	  /* new only: told as a rename of old->lower */
+	bool rename; /* new only: told as a rename of old->lower */
 };
 
 struct patch {
@@ -34,8 +34,7 @@ static const char *relative(const struct patch *p, const char *path)
 		return NULL;
 	if (len == 1)
 		len = 0;
-	if (strncmp(path, root, len) != 0 || path[len] != '/' ||
-	    !path[len + 1])
+	if (strncmp(path, root, len) != 0 || path[len] != '/' || !path[len + 1])
 		return NULL;
 	return path + len + 1;
 }
@@ -65,8 +64,7 @@ static void entries_merge(struct patch *p)
 	size_t kept = 0;
 
 	if (p->count)
-		qsort(p->entries, p->count, sizeof(*p->entries),
-		      entry_compare);
+		qsort(p->entries, p->count, sizeof(*p->entries), entry_compare);
 	for (size_t i = 0; i < p->count; i++) {
 		struct entry *e = &p->entries[i];
 		struct entry *last = kept ? &p->entries[kept - 1] : NULL;
@@ -118,7 +116,7 @@ static void entries_renames(struct patch *p)
 		const char *lower = e->new ? relative(p, e->new->lower) : NULL;
 
 		if (e->old || !lower || !strcmp(lower, e->path) ||
-		    (e->new->old.mode & S_IFMT) != (e->new->new.mode & S_IFMT))
+		    (e->new->old.mode &S_IFMT) != (e->new->new.mode &S_IFMT))
 			continue;
 		from = entry_find(p, lower);
 		if (!from || from->new || from->old != e->new)
@@ -219,7 +217,7 @@ static void put_head(struct patch *p, const struct sides *s,
 	put_name(h, "b/", new);
 	strbuf_putc(h, '\n');
 	put_modes(h, s);
-	if (s->old && s->new && strcmp(old, new) != 0) {
+	if (s->old && s->new &&strcmp(old, new) != 0) {
 		strbuf_puts(h, "similarity index ");
 		strbuf_puts(h, p->body.len ? "50%\n" : "100%\n");
 		strbuf_puts(h, "rename from ");
@@ -232,8 +230,8 @@ static void put_head(struct patch *p, const struct sides *s,
 		return; /* mode or name only */
 	strbuf_printf(h, "index %s..%s", s->old ? a->id : none,
 		      s->new ? b->id : none);
-	if (s->old && s->new &&
-	    git_mode(s->old->old.mode) == git_mode(s->new->new.mode))
+	if (s->old &&
+	    s->new &&git_mode(s->old->old.mode) == git_mode(s->new->new.mode))
 		strbuf_printf(h, " %06o", git_mode(s->new->new.mode));
 	strbuf_putc(h, '\n');
 	if (!p->body.len || binary)
@@ -286,7 +284,7 @@ static int write_one(struct patch *p, const struct sides *s)
 static bool same_type(const struct entry *e)
 {
 	return e->old && e->new &&
-	       (e->old->old.mode & S_IFMT) == (e->new->new.mode & S_IFMT);
+	       (e->old->old.mode & S_IFMT) == (e->new->new.mode &S_IFMT);
 }
 
 static int write_removals(struct patch *p)

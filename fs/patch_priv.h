@@ -12,7 +12,7 @@ struct patch_side {
 	const char *data;
 	size_t size;
 	char *owned;
-	char id[41];	/* git's object name, hexadecimal */
+	char id[41]; /* git's object name, hexadecimal */
 };
 
 int MUST_CHECK patch_side_load(struct change_source *src,

@@ -27,16 +27,19 @@ static struct {
 	EXTLIB_FN(git_diff_options_init);
 } git;
 
-#define SYMBOL(name) {#name, (void **)&git.name}
+#define SYMBOL(name)                      \
+	{                                 \
+#name, (void **)&git.name \
+	}
 
 static int git_load(void)
 {
 	static const struct extlib_symbol symbols[] = {
-		SYMBOL(git_libgit2_init), SYMBOL(git_patch_from_buffers),
-		SYMBOL(git_patch_to_buf), SYMBOL(git_patch_free),
+		SYMBOL(git_libgit2_init),     SYMBOL(git_patch_from_buffers),
+		SYMBOL(git_patch_to_buf),     SYMBOL(git_patch_free),
 		SYMBOL(git_patch_line_stats), SYMBOL(git_patch_get_delta),
-		SYMBOL(git_buf_dispose), SYMBOL(git_odb_hash),
-		SYMBOL(git_oid_tostr), SYMBOL(git_diff_options_init),
+		SYMBOL(git_buf_dispose),      SYMBOL(git_odb_hash),
+		SYMBOL(git_oid_tostr),	      SYMBOL(git_diff_options_init),
 	};
 	int ret;
 
@@ -102,13 +105,13 @@ int patch_side_load(struct change_source *src, const struct change *c, bool old,
 		out->data = out->owned;
 		out->size = strlen(out->owned);
 	} else {
-		ret = old ? src->open_old(src, c, &fd) :
-			    src->open_new(src, c, &fd);
+		ret = old ? src->open_old(src, c, &fd)
+			  : src->open_new(src, c, &fd);
 		if (!ret)
 			ret = side_map(fd, out);
 	}
-	if (!ret && git.git_odb_hash(&id, out->data, out->size,
-				     GIT_OBJECT_BLOB) < 0)
+	if (!ret &&
+	    git.git_odb_hash(&id, out->data, out->size, GIT_OBJECT_BLOB) < 0)
 		ret = -EIO;
 	if (ret < 0) {
 		patch_side_fini(out);
@@ -139,8 +142,9 @@ static int patch_make(const struct patch_side *old,
 	opts.id_abbrev = 40;
 	opts.max_size = PATCH_FILE_MAX + 1;
 	return git.git_patch_from_buffers(out, old->data, old->size, "f",
-					  new->data, new->size, "f",
-					  &opts) < 0 ? -EIO : 0;
+					  new->data, new->size, "f", &opts) < 0
+		       ? -EIO
+		       : 0;
 }
 
 /* The part of git's text that is not its header. */
@@ -191,10 +195,10 @@ int patch_lines(const struct patch_side *old, const struct patch_side *new,
 	memset(out, 0, sizeof(*out));
 	if (ret < 0)
 		return ret;
-	out->binary = git.git_patch_get_delta(patch)->flags &
-		      GIT_DIFF_FLAG_BINARY;
-	if (git.git_patch_line_stats(NULL, &out->added, &out->deleted,
-				     patch) < 0)
+	out->binary =
+		git.git_patch_get_delta(patch)->flags & GIT_DIFF_FLAG_BINARY;
+	if (git.git_patch_line_stats(NULL, &out->added, &out->deleted, patch) <
+	    0)
 		ret = -EIO;
 	git.git_patch_free(patch);
 	return ret;

@@ -118,12 +118,17 @@ static bool is_by(const struct change *c, void *arg)
 static int make_plan(struct talk *t, struct apply **out)
 {
 	struct apply_options o = {
-		.root = t->r->root, .paths = t->r->paths,
+		.root = t->r->root,
+		.paths = t->r->paths,
 		.npaths = t->r->npaths,
-		.named = (const char *const *)t->named, .nnamed = t->nnamed,
-		.want = t->r->by ? is_by : NULL, .want_arg = (void *)t->r->by,
-		.force = t->r->force, .owner = geteuid() == 0,
-		.step = on_step, .arg = t,
+		.named = (const char *const *)t->named,
+		.nnamed = t->nnamed,
+		.want = t->r->by ? is_by : NULL,
+		.want_arg = (void *)t->r->by,
+		.force = t->r->force,
+		.owner = geteuid() == 0,
+		.step = on_step,
+		.arg = t,
 	};
 
 	return apply_new(&o, t->src, &t->list, out);
@@ -153,8 +158,8 @@ static bool ask_delicate(struct talk *t, const struct apply *a)
 			changes_sort(&t->list);
 			continue;
 		}
-		t->named = realloc(t->named,
-				   (t->nnamed + 1) * sizeof(*t->named));
+		t->named =
+			realloc(t->named, (t->nnamed + 1) * sizeof(*t->named));
 		BUG_ON(!t->named);
 		t->named[t->nnamed++] = xstrdup(p[i].path);
 	}
@@ -190,8 +195,7 @@ static int talk(struct talk *t)
 	if (!ret && t->r->tty && apply_count(a)) {
 		fputs("cloche: changes:\n", t->r->tty);
 		list_items(a, t->r->tty);
-		if (!ask(t->r->tty, "cloche: apply them to ", t->r->root,
-			 "")) {
+		if (!ask(t->r->tty, "cloche: apply them to ", t->r->root, "")) {
 			apply_free(a);
 			return 1;
 		}
@@ -211,8 +215,8 @@ static int talk(struct talk *t)
 		ret = commit(t, a);
 	if (!ret && !t->r->dry_run && !apply_count(a))
 		log_info("there is nothing to apply%s",
-			 apply_outside(a) ? " here; --outside takes the rest" :
-					    "");
+			 apply_outside(a) ? " here; --outside takes the rest"
+					  : "");
 	apply_free(a);
 	return ret;
 }
@@ -226,8 +230,7 @@ int cli_apply_changes(struct change_source *src, struct apply_request *r)
 	if (ret < 0)
 		return CLI_FAILED;
 	if (found)
-		log_info("finished %zu apply that had been interrupted",
-			 found);
+		log_info("finished %zu apply that had been interrupted", found);
 	ret = changes_load(src, 0, &t.list);
 	if (ret < 0) {
 		log_host(ret, "list of changes");

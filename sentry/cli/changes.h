@@ -20,7 +20,7 @@ struct diff_format {
 int MUST_CHECK cli_diff(struct change_source *src, const struct diff_format *f);
 
 struct apply_request {
-	const char *root; /* host directory */
+	const char *root;   /* host directory */
 	const char **paths; /* absolute host paths, or none */
 	size_t npaths;
 	const char *by; /* only what a program with this text wrote */

@@ -130,11 +130,11 @@ static int export_to(struct kept *k, const struct export_options *o, int fd)
 
 	if (ret < 0)
 		return ret;
-	ret = export_tar(&k->src, &list, o->root ? o->root : "/", fd,
-			 &skipped);
+	ret = export_tar(&k->src, &list, o->root ? o->root : "/", fd, &skipped);
 	if (!ret && skipped)
 		log_warn("%zu changes outside of the root, or sockets, left "
-			 "out", skipped);
+			 "out",
+			 skipped);
 	changes_free(&k->src, &list);
 	return ret;
 }
@@ -162,8 +162,9 @@ int cli_export_command(int argc, char **argv)
 	else
 		errno = EINVAL;
 	if (fd < 0) {
-		log_host(errno, "export to %s", o.output ? o.output :
-			 "a terminal: give --output FILE");
+		log_host(errno, "export to %s",
+			 o.output ? o.output
+				  : "a terminal: give --output FILE");
 		return CLI_FAILED;
 	}
 	if (kept_open(&k, name))
@@ -194,8 +195,7 @@ const struct opt cli_apply_options[] = {
 	 "pid"},
 	{"outside", 0, NULL, OPT_FLAG, APPLY(outside), NULL,
 	 "also outside of the work directory"},
-	{"ask", 'i', NULL, OPT_FLAG, APPLY(ask), NULL,
-	 "ask on the terminal"},
+	{"ask", 'i', NULL, OPT_FLAG, APPLY(ask), NULL, "ask on the terminal"},
 	{"recover", 0, NULL, OPT_FLAG, APPLY(recover), NULL,
 	 "finish what was interrupted, and no more"},
 	{NULL, 0, NULL, OPT_FLAG, 0, NULL, NULL},
@@ -218,8 +218,9 @@ static int recover(void)
 static char *host_path(const char *word)
 {
 	AUTO_FREE char *cwd = getcwd(NULL, 0);
-	AUTO_FREE char *all = *word == '/' ?
-		xstrdup(word) : xasprintf("%s/%s", cwd ? cwd : "", word);
+	AUTO_FREE char *all =
+		*word == '/' ? xstrdup(word)
+			     : xasprintf("%s/%s", cwd ? cwd : "", word);
 	char *out = xmalloc(strlen(all) + 2), *end = out;
 
 	for (const char *p = all; *p;) {
@@ -290,8 +291,10 @@ int cli_apply_command(int argc, char **argv)
 		return recover();
 	if (!n)
 		return no_name("apply");
-	r = (struct apply_request){.force = o.force, .dry_run = o.dry_run,
-				   .by = o.by, .npaths = (size_t)n - 1};
+	r = (struct apply_request){.force = o.force,
+				   .dry_run = o.dry_run,
+				   .by = o.by,
+				   .npaths = (size_t)n - 1};
 	for (int i = 1; i < n; i++)
 		words[i] = host_path(words[i]);
 	r.paths = (const char **)words + 1;

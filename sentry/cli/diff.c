@@ -218,15 +218,15 @@ static int patch_out(void *arg, const char *data, size_t len)
 static int print_patch(struct change_source *src, const struct change_list *l,
 		       const char *root)
 {
-	struct patch_options o = {.root = root ? root : "/",
-				  .write = patch_out, .arg = stdout};
+	struct patch_options o = {
+		.root = root ? root : "/", .write = patch_out, .arg = stdout};
 	size_t skipped;
 	int ret = patch_write(src, l, &o, &skipped);
 
 	if (!ret && skipped)
 		log_warn("%zu change%s outside of %s, or that a patch cannot "
-			 "hold, left out", skipped, skipped == 1 ? "" : "s",
-			 o.root);
+			 "hold, left out",
+			 skipped, skipped == 1 ? "" : "s", o.root);
 	return ret;
 }
 

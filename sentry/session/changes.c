@@ -20,9 +20,9 @@ static int open_one(struct session_changes *sc, const struct change *c,
 {
 	/* priv is the place in the sandbox's list, plus one; this process may
 	 * have filtered its own. */
-	json_t *req = json_pack("{s:I,s:b}", "index",
-				(json_int_t)((uintptr_t)c->priv - 1), "old",
-				old);
+	json_t *req =
+		json_pack("{s:I,s:b}", "index",
+			  (json_int_t)((uintptr_t)c->priv - 1), "old", old);
 	struct control_msg m;
 	int ret = session_ask(sc->fd, sc->name, "open_change", req, &m);
 
@@ -96,8 +96,10 @@ void session_changes_source(struct session_changes *sc,
 			    struct change_source *src)
 {
 	*src = (struct change_source){
-		.load = source_load, .open_old = source_old,
-		.open_new = source_new, .arg = sc,
+		.load = source_load,
+		.open_old = source_old,
+		.open_new = source_new,
+		.arg = sc,
 	};
 }
 

@@ -35,8 +35,10 @@ TestSuite(apply, .init = setup, .fini = teardown);
 
 static struct apply *plan(const char *const *paths, size_t count, bool force)
 {
-	struct apply_options o = {.root = f.host, .paths = paths,
-				  .npaths = count, .force = force,
+	struct apply_options o = {.root = f.host,
+				  .paths = paths,
+				  .npaths = count,
+				  .force = force,
 				  .owner = geteuid() == 0};
 	struct apply *a;
 
@@ -179,15 +181,26 @@ Test(apply, a_host_file_in_a_removed_directory_is_refused)
 Test(apply, what_the_host_would_run_must_be_named)
 {
 	static const char *const names[] = {
-		".git/hooks/pre-commit", ".git/config", ".gitattributes",
-		".GITMODULES", ".husky/x", ".envrc", ".vscode/tasks.json",
-		".github/workflows/ci.yml", ".gitlab-ci.yml", "sub/.npmrc",
-		".bashrc", "Jenkinsfile", ".git/info/attributes",
-		".git/modules/m/config", ".pre-commit-config.yaml",
+		".git/hooks/pre-commit",
+		".git/config",
+		".gitattributes",
+		".GITMODULES",
+		".husky/x",
+		".envrc",
+		".vscode/tasks.json",
+		".github/workflows/ci.yml",
+		".gitlab-ci.yml",
+		"sub/.npmrc",
+		".bashrc",
+		"Jenkinsfile",
+		".git/info/attributes",
+		".git/modules/m/config",
+		".pre-commit-config.yaml",
 	};
 	static const char *const fine[] = {
 		".git/objects/ab/cd", ".git/index", ".github/CODEOWNERS",
-		"Makefile", ".gitignore", "hooks/x", "package.json",
+		"Makefile",	      ".gitignore", "hooks/x",
+		"package.json",
 	};
 	struct change c = {.kind = VFS_ADDED, .content = true};
 
@@ -378,8 +391,10 @@ Test(apply, a_failure_in_the_middle_goes_back)
 	AUTO_FREE char *old = NULL;
 	AUTO_FREE char *got = NULL;
 	int times = 0;
-	struct apply_options o = {.root = f.host, .owner = geteuid() == 0,
-				  .step = obstruct_step, .arg = &times};
+	struct apply_options o = {.root = f.host,
+				  .owner = geteuid() == 0,
+				  .step = obstruct_step,
+				  .arg = &times};
 	struct apply *a;
 
 	cx_changes(&f);

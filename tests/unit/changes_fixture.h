@@ -60,15 +60,14 @@ static inline void cx_line(const char *path, mode_t mode, nlink_t nlink,
 	}
 	if (S_ISDIR(mode))
 		nlink = 0;
-	cx_found.line[cx_found.count++] =
-		xasprintf("%s %o %lu %s %llu %llx", path, mode,
-			  (unsigned long)nlink, target,
-			  (unsigned long long)size, (unsigned long long)sum);
+	cx_found.line[cx_found.count++] = xasprintf(
+		"%s %o %lu %s %llu %llx", path, mode, (unsigned long)nlink,
+		target, (unsigned long long)size, (unsigned long long)sum);
 	cr_assert(cx_found.count < 4096);
 }
 
-static inline int cx_host_one(const char *path, const struct stat *st,
-			      int type, struct FTW *ftw)
+static inline int cx_host_one(const char *path, const struct stat *st, int type,
+			      struct FTW *ftw)
 {
 	char target[PATH_MAX] = "";
 	uint64_t sum = 0;
@@ -154,9 +153,9 @@ static inline void cx_symlink(struct fixture *f, const char *target,
 /* More of the host's files than the fixture has. */
 static inline void cx_host_tree(struct fixture *f)
 {
-	static const char *const dirs[] = {"gone", "gone/deep", "moved",
-					   "moved/in", "swap1", "swap2",
-					   "again", "todir"};
+	static const char *const dirs[] = {"gone",     "gone/deep", "moved",
+					   "moved/in", "swap1",	    "swap2",
+					   "again",    "todir"};
 	char path[256];
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
