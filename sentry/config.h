@@ -6,6 +6,8 @@
 #ifndef CLOCHE_CONFIG_H
 #define CLOCHE_CONFIG_H
 
+#include <sys/resource.h>
+
 #include "base/base.h"
 
 struct vfs;
@@ -64,6 +66,7 @@ struct config {
 	enum apply_mode apply;
 	bool insecure_no_userns; /* bare mode by force */
 	bool virtual_root;	 /* --user root, or started by root */
+	struct rlimit nofile; /* the caller's, for guests; set by launch */
 	uid_t uid; /* the guest's ids, as it sees them */
 	gid_t gid;
 	gid_t *groups;

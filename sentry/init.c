@@ -247,6 +247,8 @@ static void init_limits(struct init *in)
 	/* A hard limit of 0 was found harmless by jail_core_limit. */
 	if (setrlimit(RLIMIT_CORE, &core) < 0 && errno != EPERM)
 		init_fail(in->sock, "core limit");
+	if (setrlimit(RLIMIT_NOFILE, &in->cfg->nofile) < 0)
+		init_fail(in->sock, "limit of open files");
 	if (l->pids)
 		init_limit_pids(in);
 }
@@ -395,6 +397,7 @@ NORETURN static void command_exec(const struct command *c)
 {
 	const char *name = c->argv[0], *p = env_path(c->envp);
 	int err = ENOENT;
+	struct stat st;
 	char path[PATH_LEN_MAX];
 
 	if (strchr(name, '/')) {
@@ -415,6 +418,9 @@ NORETURN static void command_exec(const struct command *c)
 			p++;
 		}
 	}
+	if (err == EACCES && strchr(name, '/') && stat(name, &st) == 0 &&
+	    S_ISDIR(st.st_mode))
+		err = EISDIR;
 	dprintf(2, "cloche: cannot run '%s': %s%s\n", name, strerror(err),
 		err == ENOENT ? " (as the sandbox sees it; is it hidden by "
 				"the profile, or not in PATH?)" : "");

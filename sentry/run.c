@@ -41,7 +41,8 @@
 #include "trace.h"
 #include "workers.h"
 
-enum { EXIT_TIMEOUT = 124, EXIT_CLOCHE = 125, NOFILE_WANTED = 65536 };
+enum { EXIT_TIMEOUT = 124, EXIT_CLOCHE = 125, NOFILE_WANTED = 65536,
+       NOFILE_LEAST = 128 };
 enum { KILL_AGAIN_MS = 20, PIDS_DEFAULT = 4096 };
 
 void sentry_lock(struct sentry *s)
@@ -128,12 +129,18 @@ static void jail_or_bare(struct run *r)
 }
 
 /* The sentry needs descriptors for every copy and every worker. */
-static void raise_nofile(void)
+static void raise_nofile(struct config *cfg)
 {
 	struct rlimit rl;
 
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
-		return;
+		die("getrlimit: %s", strerror(errno));
+	cfg->nofile = rl;
+	if (rl.rlim_max < NOFILE_LEAST)
+		die("the hard limit of open files is %llu and cloche itself "
+		    "needs %d; raise it, for example by `ulimit -Hn %d`",
+		    (unsigned long long)rl.rlim_max, NOFILE_LEAST,
+		    NOFILE_LEAST);
 	rl.rlim_cur = rl.rlim_max < NOFILE_WANTED ? rl.rlim_max :
 						    NOFILE_WANTED;
 	if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
@@ -205,7 +212,7 @@ static void make_first_task(struct run *r)
 			   fsctx_new(vfs_root(s->vfs), ref.dentry, mask),
 			   cred);
 	vref_put(&ref);
-	getrlimit(RLIMIT_NOFILE, &t->tg->nofile);
+	t->tg->nofile = s->cfg->nofile;
 	t->tg->core = r->core;
 }
 
@@ -528,6 +535,7 @@ int sentry_run(struct config *cfg)
 	int ret;
 
 	default_limits(&cfg->limits);
+	raise_nofile(cfg);
 	sentry_init(s, cfg);
 	if (notify_check_sizes())
 		die("this kernel has no seccomp user notification; Linux 5.19 "
@@ -555,7 +563,6 @@ int sentry_run(struct config *cfg)
 	block_signals(r);
 	make_vfs(r);
 	make_first_task(r);
-	raise_nofile();
 	open_terminal(r);
 	ret = stdio_register(&r->io, s);
 	if (ret)
