@@ -348,6 +348,7 @@ static void tgroup_take_exe(struct tgroup *tg, struct exec_plan *p)
 	tg->exe_path = xstrdup(p->exe_path);
 	tg->writer = 0;
 	tg->dumpable = true;
+	tg->aio_events = 0;
 	p->committed = true;
 }
 

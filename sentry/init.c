@@ -45,6 +45,8 @@
 enum { FSCONF_FLAG = 0, FSCONF_STRING = 1, FSCONF_CREATE = 6 };
 enum { MOVE_FROM_EMPTY = 4, FS_CLOEXEC = 1 };
 
+#define PTY_MAX "512" /* of kernel.pty.max, which is the whole machine's */
+
 /* A command that runs. */
 struct running {
 	uint32_t id;
@@ -96,6 +98,37 @@ static void init_ids(struct init *in)
 	MUST(in->sock, "setresgid", setresgid(gid, gid, gid));
 	MUST(in->sock, "setresuid", setresuid(uid, uid, uid));
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* setresuid cleared it */
+}
+
+static long read_number(const char *path)
+{
+	char text[32] = "";
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	return strtol(text, NULL, 10);
+}
+
+/* What guests take of inotify counts against the user of the host as well:
+ * half of it stays for programs outside. LIMIT: not in bare mode. */
+static void init_inotify(void)
+{
+	static const char *const names[][2] = {
+		{"/proc/sys/fs/inotify/max_user_instances",
+		 "/proc/sys/user/max_inotify_instances"},
+		{"/proc/sys/fs/inotify/max_user_watches",
+		 "/proc/sys/user/max_inotify_watches"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		long half = read_number(names[i][0]) / 2;
+		AUTO_CLOSE int fd = open(names[i][1], O_WRONLY | O_CLOEXEC);
+
+		if (half <= 0 || fd < 0 || dprintf(fd, "%ld\n", half) < 0)
+			log_debug("no limit of inotify in the sandbox: %s",
+				  strerror(errno));
+	}
 }
 
 /* A detached mount of a new instance; options are "key\0value\0". */
@@ -290,9 +323,12 @@ static void init_build(struct init *in, const char *bare_dir)
 	init_ids(in);
 	if (!in->bare) {
 		static const char *const pts[][2] = {
-			{"ptmxmode", "0666"}, {"mode", "0620"}, {NULL, NULL},
+			{"ptmxmode", "0666"}, {"mode", "0620"},
+			{"max", PTY_MAX}, {NULL, NULL},
 		};
 		int devpts = fs_make("devpts", pts);
+
+		init_inotify();
 
 		fds[0] = init_make_store(in);
 		fds[1] = devpts < 0 ? -1 : open_root_of(devpts);

@@ -53,6 +53,7 @@ struct tgroup {
 	char *comm_args;       /* NULL; reserved for /proc cmdline */
 	struct rlimit nofile, core; /* virtual values */
 	bool dumpable;		    /* PR_SET_DUMPABLE, virtual */
+	uint64_t aio_events;	    /* asked of io_setup since the last exec */
 	bool persona_set; /* personality(2) was called, here or before */
 	uint64_t start_ns;
 	struct list posix_locks; /* locks.c */

@@ -1,12 +1,14 @@
 /*
- * misc.c - clone and seccomp with flags that no rule allows.
+ * misc.c - clone and seccomp with flags that no rule allows; bounds.
  *
- * Both are decided by registers alone and run natively otherwise.
+ * All are decided by registers alone and run natively otherwise.
  */
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 
 #include "help.h"
+
+#define AIO_EVENTS_MAX 8192
 
 #define CLONE_NAMESPACES                                               \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
@@ -25,6 +27,20 @@ int64_t h_seccomp(struct call *c)
 	if (arg_int(c, 0) == SECCOMP_SET_MODE_FILTER)
 		return help_refuse_args(c, EINVAL, "seccomp flags");
 	return -EINVAL;
+}
+
+/* fs.aio-max-nr (65536) is shared with all programs of the host: a sandbox has
+ * an eighth. LIMIT: what io_destroy gives back counts until exec or exit. */
+int64_t h_io_setup(struct call *c)
+{
+	uint64_t nr = (uint32_t)c->args[0], sum = nr;
+
+	list_for_each (p, &c->s->tgroups)
+		sum += list_entry(p, struct tgroup, list)->aio_events;
+	if (sum > AIO_EVENTS_MAX)
+		return help_refuse_args(c, EAGAIN, "asynchronous requests");
+	c->task->tg->aio_events += nr;
+	return CALL_CONTINUE;
 }
 
 /* Only a register decides; the next exec asks the kernel what came of it. */

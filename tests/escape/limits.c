@@ -28,6 +28,39 @@ TEST(limits_of_the_host_stay)
 	not_beyond(RLIMIT_SIGPENDING, 1000000000);
 }
 
+static long take_all(int (*one)(void))
+{
+	long n = 0;
+
+	while (n < 100000 && one() >= 0)
+		n++;
+	return n;
+}
+
+static int one_aio(void)
+{
+	unsigned long ctx = 0;
+
+	return (int)syscall(SYS_io_setup, 4096, &ctx);
+}
+
+static int one_pty(void)
+{
+	return open("/dev/ptmx", O_RDWR | O_NOCTTY);
+}
+
+/* What the whole machine shares is not one sandbox's. */
+TEST(shared_tables_of_the_kernel)
+{
+	struct rlimit r;
+
+	OK(getrlimit(RLIMIT_NOFILE, &r));
+	r.rlim_cur = r.rlim_max;
+	OK(setrlimit(RLIMIT_NOFILE, &r));
+	CHECK(take_all(one_aio) <= 2);
+	CHECK(take_all(one_pty) <= 512);
+}
+
 TEST(no_real_time)
 {
 	struct sched_param sp = {.sched_priority = 50};
