@@ -110,8 +110,10 @@ int call_read(struct call *c, gaddr_t addr, void *buf, size_t len)
 
 int call_write(struct call *c, gaddr_t addr, const void *buf, size_t len)
 {
-	/* A void call must not write into whoever has the number now. */
-	if (!notify_alive(c->s, c->id))
+	/* A void call must not write into whoever has the number now. After
+	 * RECV only death voids a call, and a number is free only when the
+	 * tracer has reaped it and marked the task. */
+	if (!c->task || __atomic_load_n(&c->task->dead, __ATOMIC_ACQUIRE))
 		return -ESRCH;
 	return gmem_write(c->tid, addr, buf, len);
 }

@@ -318,7 +318,7 @@ void task_exit(struct sentry *s, struct task *t)
 
 	if (t->dead)
 		return;
-	t->dead = true;
+	__atomic_store_n(&t->dead, true, __ATOMIC_RELEASE);
 	t->tg = NULL;
 	htable_del(&s->tasks, &t->by_tid);
 	list_del(&t->list);
