@@ -7,10 +7,12 @@
  * very port: a guest that finds another way to the listener is dropped.
  */
 #include "gateway_priv.h"
+#include "maker.h"
 
 #include <stdio.h>
 
-enum { BACKLOG = 512, WAITING_MAX = 256 };
+enum { BACKLOG = 512, WAITING_MAX = 256, HELD_MAX = MAKER_PORTS_MAX };
+enum { HELD_CLAIM_MS = 130000 }; /* a SYN is repeated for as long */
 
 enum state { ASKED, CONNECTING, READY, CLAIMED };
 
@@ -20,14 +22,17 @@ struct listener {
 	struct netaddr addr;
 	uint16_t port;
 	unsigned refs; /* asks that are READY or CLAIMED */
-	struct list claims, waiting;
-	unsigned nwaiting;
+	struct list claims, waiting, held;
+	unsigned nwaiting, nheld;
+	uint16_t failed[HELD_MAX]; /* ports whose connection failed, a ring */
+	unsigned nfailed;
 };
 
 struct ask {
-	struct list link, claim;
+	struct list link, claim; /* claim: of l->claims, or l->held */
 	struct source chan, out;
 	enum state state;
+	bool held, was_held;
 	struct netmsg m; /* ASK */
 	struct gw_verdict v;
 	struct listener *l;
@@ -44,8 +49,11 @@ struct waiting {
 	uint64_t since_ms;
 };
 
+static void unhold(struct gw *gw, struct ask *a);
+
 static void ask_end(struct gw *gw, struct ask *a)
 {
+	unhold(gw, a);
 	if (a->l)
 		a->l->refs--;
 	if (a->state == CLAIMED)
@@ -94,6 +102,42 @@ static void ask_fail(struct gw *gw, struct ask *a, int err)
 
 /* ---- listeners inside ---- */
 
+/*
+ * The SYNs of held ports are dropped by a filter until the outside connection
+ * stands; the guest's kernel sends them again (after 1 s, 2 s, ...). Sockets
+ * that are accepted inherit the filter, which does not name their own port.
+ */
+static void filter_update(struct gw *gw, struct listener *l)
+{
+	uint16_t ports[HELD_MAX];
+	unsigned n = 0;
+	int ret;
+
+	list_for_each (p, &l->held)
+		ports[n++] = list_entry(p, struct ask, claim)->local_port;
+	ret = maker_deafen(gw->cfg->maker, l->src.fd, ports, n);
+	if (ret)
+		log_host(-ret, "a filter of a listener");
+}
+
+static void unhold(struct gw *gw, struct ask *a)
+{
+	if (!a->held)
+		return;
+	a->held = false;
+	list_del(&a->claim);
+	a->l->nheld--;
+	filter_update(gw, a->l);
+}
+
+static bool has_failed(const struct listener *l, uint16_t port)
+{
+	for (unsigned i = 0; i < HELD_MAX; i++)
+		if (port && l->failed[i] == port)
+			return true;
+	return false;
+}
+
 static void pair(struct gw *gw, struct ask *a, int inside)
 {
 	struct conn_info info = {.id = a->m.id, .addr = a->m.addr,
@@ -119,6 +163,10 @@ static void accepted(struct gw *gw, struct listener *l, int fd, uint16_t port)
 {
 	struct waiting *w;
 
+	if (has_failed(l, port)) {
+		gw_reset(fd);
+		return;
+	}
 	list_for_each (p, &l->claims) {
 		struct ask *a = list_entry(p, struct ask, claim);
 
@@ -225,6 +273,7 @@ static int listener_get(struct gw *gw, const struct netaddr *addr,
 	l->port = port;
 	list_init(&l->claims);
 	list_init(&l->waiting);
+	list_init(&l->held);
 	list_add(&gw->listeners, &l->link);
 	gw->nlisteners++;
 	if (listen(fd, BACKLOG) < 0 || gw_watch(gw, &l->src, EPOLLIN)) {
@@ -238,6 +287,49 @@ static int listener_get(struct gw *gw, const struct netaddr *addr,
 }
 
 /* ---- the outside connection ---- */
+
+static void ask_hold(struct gw *gw, struct ask *a, uint16_t port)
+{
+	int ret = a->l ? 0 : listener_get(gw, &a->m.addr, a->m.port, &a->l);
+
+	if (ret) {
+		ask_fail(gw, a, -ret);
+		return;
+	}
+	if (a->held || !port || a->l->nheld >= HELD_MAX)
+		return; /* the sentry waits for READY then */
+	a->l->refs++;
+	a->local_port = port;
+	a->held = a->was_held = true;
+	a->l->nheld++;
+	for (unsigned i = 0; i < HELD_MAX; i++)
+		if (a->l->failed[i] == port)
+			a->l->failed[i] = 0;
+	list_add_tail(&a->l->held, &a->claim);
+	filter_update(gw, a->l);
+	if (ask_reply(a, NETMSG_HELD, 0))
+		ask_end(gw, a);
+}
+
+/* The next SYN is answered. */
+static void held_ready(struct gw *gw, struct ask *a)
+{
+	unhold(gw, a);
+	a->state = CLAIMED;
+	a->since_ms = gw->ms;
+	list_add_tail(&a->l->claims, &a->claim);
+}
+
+/* The next SYN meets no listener, or, where others use it, a reset. */
+static void held_failed(struct gw *gw, struct ask *a, int err)
+{
+	struct listener *l = a->l;
+
+	l->failed[l->nfailed++ % HELD_MAX] = a->local_port;
+	ask_fail(gw, a, err);
+	if (!l->refs && !l->nwaiting)
+		listener_end(gw, l);
+}
 
 static void ask_ready(struct gw *gw, struct ask *a)
 {
@@ -279,6 +371,10 @@ static void on_out(struct gw *gw, struct source *s, uint32_t events)
 		return;
 	if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
 		err = errno;
+	if (!err && a->held) {
+		held_ready(gw, a);
+		return;
+	}
 	if (!err) {
 		ask_ready(gw, a);
 		return;
@@ -290,7 +386,10 @@ static void on_out(struct gw *gw, struct source *s, uint32_t events)
 		if (ask_dial(gw, a) == 0)
 			return;
 	}
-	ask_fail(gw, a, err);
+	if (a->held)
+		held_failed(gw, a, err);
+	else
+		ask_fail(gw, a, err);
 }
 
 static void ask_go(struct gw *gw, struct ask *a)
@@ -348,7 +447,7 @@ static void on_chan(struct gw *gw, struct source *s, uint32_t events)
 	(void)events;
 	if (ret == -EAGAIN || ret == -EINTR)
 		return;
-	if (ret && a->state == CLAIMED) {
+	if (ret && (a->state == CLAIMED || a->held)) {
 		/* as it should: the sentry has said all */
 		gw_unwatch(gw, s);
 		return;
@@ -357,7 +456,9 @@ static void on_chan(struct gw *gw, struct source *s, uint32_t events)
 		ask_go(gw, a);
 	else if (!ret && m.kind == NETMSG_CONNECTED && a->state == READY)
 		ask_connected(gw, a, m.local_port);
-	else
+	else if (!ret && m.kind == NETMSG_HOLD && a->state == CONNECTING)
+		ask_hold(gw, a, m.local_port);
+	else if (ret || m.kind != NETMSG_HOLD || a->state != READY)
 		ask_end(gw, a);
 }
 
@@ -382,7 +483,9 @@ void ask_tick(struct gw *gw)
 	list_for_each_safe (p, &gw->reqs) {
 		struct ask *a = list_entry(p, struct ask, link);
 
-		if (a->state == CLAIMED && gw->ms - a->since_ms > GW_CLAIM_MS)
+		uint64_t most = a->was_held ? HELD_CLAIM_MS : GW_CLAIM_MS;
+
+		if (a->state == CLAIMED && gw->ms - a->since_ms > most)
 			ask_end(gw, a);
 	}
 	list_for_each (p, &gw->listeners) {

@@ -3,7 +3,9 @@
  *
  * The gateway lives in the host's network and owns nothing in the guests'
  * user namespace; a process in there, the maker, makes unbound sockets and
- * passes them on. It does nothing else, and its filter allows nothing else.
+ * passes them on, and sets which SYNs a listener leaves unanswered (some
+ * kernels ask for a capability there). It does nothing else, and its filter
+ * allows nothing else.
  */
 #ifndef CLOCHE_NET_MAKER_H
 #define CLOCHE_NET_MAKER_H
@@ -15,5 +17,10 @@ NORETURN void maker_serve(int sock);
 /* A new socket of the inside, non-blocking and close-on-exec, or -errno.
  * family AF_INET or AF_INET6, type SOCK_STREAM or SOCK_DGRAM. */
 int MUST_CHECK maker_socket(int sock, int family, int type);
+
+enum { MAKER_PORTS_MAX = 64 };
+/* The listener drops what comes from these ports. 0 or -errno. */
+int MUST_CHECK maker_deafen(int sock, int listener, const uint16_t *ports,
+			    unsigned count);
 
 #endif

@@ -10,7 +10,10 @@
  * that follows goes over that pair: VERDICT back; GO (after the record has
  * reached its destination); READY or FAILED back; the sentry connects the
  * guest's socket and sends CONNECTED with the port it had. Closing the pair
- * before that cancels.
+ * before that cancels. Where a non-blocking connect should not wait longer:
+ * HOLD with the port that the guest's socket is bound to; HELD back (or READY,
+ * FAILED, if that came first); the socket is then connected, its SYN is not
+ * answered before the outside connection stands, and the pair is closed.
  */
 #ifndef CLOCHE_NET_NETMSG_H
 #define CLOCHE_NET_NETMSG_H
@@ -27,7 +30,9 @@ enum netmsg_kind {
 	NETMSG_GO,	  /* open it */
 	NETMSG_READY,	  /* something listens inside at addr:port */
 	NETMSG_FAILED,	  /* value: errno that the guest shall see */
-	NETMSG_CONNECTED, /* local: address and port of the guest's socket */
+	NETMSG_CONNECTED, /* local_port: of the guest's socket */
+	NETMSG_HOLD,	  /* local_port: which will connect while we dial */
+	NETMSG_HELD,	  /* it may */
 	/* gateway to sentry, on the main socket */
 	NETMSG_CLOSED,	 /* a connection ended: bytes, duration */
 	NETMSG_DNS,	 /* value: 1 allowed; name, qtype; wants an ACK */

@@ -58,7 +58,20 @@ static int add_memory(scmp_filter_ctx f)
 				      SCMP_A2(SCMP_CMP_MASKED_EQ, EXEC, 0));
 }
 
-static int build(const int *calls, size_t n, bool memory,
+/* Which SYNs a listener leaves unanswered. */
+static int add_deafen(scmp_filter_ctx f)
+{
+	static const int options[] = {SO_ATTACH_FILTER, SO_DETACH_FILTER};
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(options); i++)
+		ret = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(setsockopt),
+				       2, SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET),
+				       SCMP_A2(SCMP_CMP_EQ, options[i]));
+	return ret;
+}
+
+static int build(const int *calls, size_t n, bool gateway,
 		 struct sock_fprog *out)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_KILL_PROCESS);
@@ -66,8 +79,8 @@ static int build(const int *calls, size_t n, bool memory,
 
 	for (size_t i = 0; !ret && i < n; i++)
 		ret = seccomp_rule_add(f, SCMP_ACT_ALLOW, calls[i], 0);
-	if (!ret && memory)
-		ret = add_memory(f);
+	if (!ret)
+		ret = gateway ? add_memory(f) : add_deafen(f);
 	if (!ret)
 		ret = seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (!ret)

@@ -156,7 +156,11 @@ static void maker_confine(int sock)
 	prctl(PR_SET_NAME, "cloche-sockets", 0, 0, 0);
 	capng_get_caps_process();
 	capng_clear(CAPNG_SELECT_BOTH);
-	if (capng_apply(CAPNG_SELECT_BOTH) ||
+	/* Filters of listeners need it on some kernels; good for this network
+	 * namespace alone. */
+	if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED,
+			 CAP_NET_ADMIN) ||
+	    capng_apply(CAPNG_SELECT_BOTH) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		fail(sock, -errno, "dropping rights");

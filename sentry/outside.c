@@ -52,8 +52,8 @@ static struct netaddr fixed(const char *text)
  * inside. An unprivileged user's has that by owning the namespace. */
 static int gateway_drop_root(void)
 {
-	const gid_t gid = JAIL_HIGH_ID;
-	const uid_t uid = JAIL_HIGH_ID;
+	const gid_t gid = JAIL_HIGH_ID + 1; /* not that of any guest */
+	const uid_t uid = JAIL_HIGH_ID + 1;
 
 	if (geteuid() != 0)
 		return 0;
@@ -434,7 +434,10 @@ static int hear(struct call *c, struct outside_ask *a)
 
 		if (c->cancel)
 			return -EINTR;
-		if (poll(&p, 1, -1) < 0)
+		ret = poll(&p, 1, a->wait_ms);
+		if (ret == 0)
+			return -ETIME;
+		if (ret < 0)
 			continue;
 		ret = netmsg_recv(a->chan, &a->got, NULL, MSG_DONTWAIT);
 		if (ret == -EAGAIN || ret == -EINTR)
@@ -507,11 +510,30 @@ static int record_open(struct call *c, struct outside_ask *a,
 	return audit_flush(c->s->audit);
 }
 
+/* How it ended: see outside_open and outside_hold. */
+static int outcome(struct call *c, struct outside_ask *a)
+{
+	int ret = hear(c, a);
+
+	if (ret)
+		return ret;
+	if (a->got.kind == NETMSG_HELD)
+		return 2;
+	if (a->got.kind == NETMSG_READY)
+		return 1;
+	if (a->got.kind == NETMSG_FAILED && a->got.value > 0 &&
+	    a->got.value < 4096)
+		return -a->got.value;
+	return -ECONNREFUSED;
+}
+
 int outside_open(struct call *c, struct outside_ask *a)
 {
 	struct netmsg m;
-	int ret = ask(c, a, &m);
+	int ret, most = a->wait_ms;
 
+	a->wait_ms = -1;
+	ret = ask(c, a, &m);
 	if (ret)
 		return ret;
 	if (a->got.kind != NETMSG_VERDICT || !a->got.value) {
@@ -524,15 +546,20 @@ int outside_open(struct call *c, struct outside_ask *a)
 	netmsg_init(&m, NETMSG_GO, m.id);
 	if (netmsg_send(a->chan, &m, -1, 0))
 		return -ECONNREFUSED;
-	ret = hear(c, a);
-	if (ret)
-		return ret;
-	if (a->got.kind == NETMSG_READY)
-		return 1;
-	if (a->got.kind == NETMSG_FAILED && a->got.value > 0 &&
-	    a->got.value < 4096)
-		return -a->got.value;
-	return -ECONNREFUSED;
+	a->wait_ms = most;
+	return outcome(c, a);
+}
+
+int outside_hold(struct call *c, struct outside_ask *a, uint16_t local_port)
+{
+	struct netmsg m;
+
+	netmsg_init(&m, NETMSG_HOLD, a->got.id);
+	m.local_port = local_port;
+	if (netmsg_send(a->chan, &m, -1, 0))
+		return -ECONNREFUSED;
+	a->wait_ms = -1;
+	return outcome(c, a);
 }
 
 void outside_connected(struct outside_ask *a, uint16_t local_port)

@@ -7,18 +7,23 @@
  * with its copy of the address. So blocking, polling, names and errors of the
  * socket are the kernel's from then on.
  *
- * LIMIT: a non-blocking connect returns only when the outside connection
- * stands or has failed, and then at once.
+ * A non-blocking connect waits HOLD_MS for that: most are through by then.
+ * After that it is in progress, by a SYN that is not answered yet.
+ * LIMIT: it then ends at the next repetition of the SYN (1 s, 2 s, 4 s ...),
+ * and one that fails gives ECONNREFUSED whatever the reason.
  */
 #include <netinet/tcp.h>
 
 #include "sockets.h"
 #include "../sentry/outside.h"
 
+enum { HOLD_MS = 150 };
+
 static void ask_init(const struct sockop *op, struct outside_ask *a)
 {
 	memset(a, 0, sizeof(*a));
 	a->chan = -1;
+	a->wait_ms = op->nonblock && op->type == SOCK_STREAM ? HOLD_MS : -1;
 	a->proto = op->type == SOCK_DGRAM ? ALLOW_UDP : ALLOW_TCP;
 	a->addr = op->out_addr;
 	a->port = op->out_port;
@@ -51,6 +56,29 @@ static int64_t connect_now(const struct sockop *op)
 								       0;
 }
 
+/* The port that the socket will connect from: chosen now. */
+static int bind_port(const struct sockop *op, uint16_t *port)
+{
+	struct sockaddr_storage any = {.ss_family = (sa_family_t)op->domain};
+	int ret = local_port(op->fd, port);
+
+	if (ret || *port)
+		return ret;
+	if (bind(op->fd, (void *)&any,
+		 op->domain == AF_INET ? sizeof(struct sockaddr_in) :
+					 sizeof(struct sockaddr_in6)) < 0)
+		return -errno;
+	return local_port(op->fd, port);
+}
+
+static int hold(struct call *c, const struct sockop *op, struct outside_ask *a)
+{
+	uint16_t port;
+	int ret = bind_port(op, &port);
+
+	return ret ? ret : outside_hold(c, a, port);
+}
+
 static int64_t connect_out(struct call *c, void *arg)
 {
 	struct sockop *op = arg;
@@ -62,7 +90,11 @@ static int64_t connect_out(struct call *c, void *arg)
 	ret = outside_open(c, &a);
 	if (ret == 0)
 		ret = -ENETUNREACH; /* refused: as without a route */
-	if (ret == 1) {
+	if (ret == -ETIME)
+		ret = hold(c, op, &a);
+	if (ret == 2) {
+		ret = connect_now(op);
+	} else if (ret == 1) {
 		ret = connect_now(op);
 		if (op->type == SOCK_STREAM &&
 		    (ret == 0 || ret == -EINPROGRESS) &&

@@ -118,6 +118,17 @@ s=socket.socket(); s.setblocking(0); p=select.epoll(); p.register(s,4)
 r=s.connect_ex((H,80)); assert r in (0,115),r
 assert p.poll(5) and s.getsockopt(1,4)==0; s.send(b'GET /n X\r\n\r\n')
 select.select([s],[],[]); assert b'hello /n' in s.recv(999)"
+check slow-outside-does-not-block python 93.184.216.34 -- "
+def begin(p):
+    s=socket.socket(); s.setblocking(0); t=time.time()
+    assert s.connect_ex((H,p))==115; assert time.time()-t<5
+    assert s.connect_ex((H,p))==114; return s
+a=begin(7003); b=begin(7004)
+assert select.select([],[a,b],[],0.3)==([],[],[])
+tcp(7005)
+assert select.select([],[b],[],30)[1]; assert b.getsockopt(1,4)==111
+assert select.select([],[a],[],30)[1]; assert a.getsockopt(1,4)==0
+assert a.getpeername()==(H,7003); a.setblocking(1); assert a.recv(9)==b'at last'"
 check nothing-listens python 93.184.216.34 -- "
 fails('ECONNREFUSED',tcp,81)
 s=socket.socket(); s.setblocking(0); r=s.connect_ex((H,82))

@@ -1,7 +1,7 @@
 # netserver.py - servers of the gateway's tests, in a network namespace of the
 # test's own: addresses 93.184.216.34 (hosts) and .53 (DNS) are on its
 # loopback. usage: netserver.py FOLDER; writes FOLDER/ready, FOLDER/asked.
-import os, socket, ssl, struct, sys, threading, time
+import ctypes, os, socket, ssl, struct, sys, threading, time
 
 HOST, DNS, HOST6 = '93.184.216.34', '93.184.216.53', '2606:2800::34'
 where = sys.argv[1]
@@ -67,6 +67,25 @@ def reset(c):
 def banner(c):  # the server speaks first
     c.sendall(b'220 welcome\r\n')
     c.recv(100)
+
+
+def deaf(port):
+    """A listener whose kernel answers no SYN for now."""
+    drop = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 0))
+    prog = struct.pack('HxxxxxxP', 1, ctypes.addressof(drop))
+    s = socket.socket()
+    s.bind((HOST, port))
+    s.setsockopt(socket.SOL_SOCKET, 26, prog)  # SO_ATTACH_FILTER
+    s.listen(10)
+    return s
+
+
+def wake(c):  # the deaf listeners hear, or close
+    slow.setsockopt(socket.SOL_SOCKET, 27, b'\0\0\0\0')
+    closing.close()
+    a, peer = slow.accept()
+    a.sendall(b'at last')
+    a.close()
 
 
 def udp():
@@ -154,6 +173,8 @@ serve(HOST, 7000, echo)
 serve(HOST, 7001, reset)
 serve(HOST, 7002, banner)
 serve('127.0.0.1', 8000, http)
+slow, closing = deaf(7003), deaf(7004)
+serve(HOST, 7005, wake)
 serve(DNS, 53, dns_tcp)
 thread(udp)
 thread(dns_udp)
