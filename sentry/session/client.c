@@ -91,8 +91,9 @@ int session_ask_fds(int fd, const char *name, const char *op, json_t *req,
 	error = control_text(m->root, "error", NULL);
 	if (!error && !control_text(m->root, "event", NULL))
 		return 0;
-	log_info("%s: %s", name, error ? error : "it has ended");
 	ret = (int)control_number(m->root, "errno", EIO);
+	if (ret != CONTROL_COUNT) /* the caller knows what to do */
+		log_info("%s: %s", name, error ? error : "it has ended");
 	control_msg_fini(m);
 	return ret > 0 ? -ret : -EIO;
 }
@@ -282,9 +283,9 @@ static json_t *request(struct attach *a, int *fds, unsigned *nfds)
 			fds[(*nfds)++] = a->io.fds[i];
 		}
 	}
-	return json_pack("{s:i,s:i,s:i,s:i,s:b}", "fds", mask, "tty", tty,
+	return json_pack("{s:i,s:i,s:i,s:i,s:b,s:b}", "fds", mask, "tty", tty,
 			 "rows", w.ws_row, "columns", w.ws_col, "detach",
-			 a->x->detach);
+			 a->x->detach, "counted", a->max_output > 0);
 }
 
 /* Without anybody who waits there is nobody to read. */
@@ -349,22 +350,24 @@ static int ask_output(struct attach *a)
 int session_exec(const struct session_exec *x)
 {
 	AUTO_FREE struct attach *a = xcalloc(1, sizeof(*a));
-	int status = EXIT_CLOCHE;
+	int status = EXIT_CLOCHE, ret;
 
 	a->x = x;
 	a->master = a->sigfd = -1;
 	a->status = -1;
 	if (session_connect(x->name, &a->conn))
 		return EXIT_CLOCHE;
-	if (ask_output(a))
-		goto out;
 	if (x->detach)
 		no_descriptors(&a->io);
 	else
+		stdio_classify(&a->io, 0);
+	ret = send_exec(a);
+	if (ret == -CONTROL_COUNT && ask_output(a) == 0) {
 		stdio_classify(&a->io, a->max_output);
-	if (send_exec(a) == 0)
+		ret = send_exec(a);
+	}
+	if (ret == 0)
 		status = x->detach ? 0 : attach_wait(a);
-out:
 	auto_close_fd(&a->master);
 	auto_close_fd(&a->sigfd);
 	close(a->conn);

@@ -24,6 +24,9 @@ enum {
 	CONTROL_MAX = 64 << 10,
 	CONTROL_BODY_MAX = 64 << 20,
 	CONTROL_FDS = 8,
+	/* The errno of an exec whose output is limited: the client has to count
+	 * it ("max_output" of status) and say so ("counted"). */
+	CONTROL_COUNT = EXFULL,
 };
 
 struct control_msg {

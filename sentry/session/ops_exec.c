@@ -234,6 +234,10 @@ int op_exec(struct control_conn *c, struct control_msg *m, struct strbuf *why)
 		return -EAGAIN;
 	if (block < 0 || has_command(c->server, c))
 		return -EINVAL;
+	if (c->server->s->cfg->limits.output &&
+	    !control_flag(m->root, "counted") &&
+	    !control_flag(m->root, "detach"))
+		return -CONTROL_COUNT;
 	ret = command_read(block, &cmd);
 	if (ret)
 		return ret;
@@ -281,8 +285,7 @@ void command_hangup(struct server *sv, struct control_conn *c)
 static bool has_line(const char *text, const char *line, size_t len)
 {
 	for (const char *p = text; (p = strstr(p, line)) != NULL; p++)
-		if ((p == text || p[-1] == '\n') &&
-		    (p[len] == '\n' || !p[len]))
+		if ((p == text || p[-1] == '\n') && (p[len] == '\n' || !p[len]))
 			return true;
 	return false;
 }
