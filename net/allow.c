@@ -58,10 +58,10 @@ static int read_bits(struct reader *r, struct allow_rule *rule)
 		return 0;
 	n = read_number(r->p + 1, max, &rule->bits);
 	if (!n)
-		return expected(r, r->p + 1, max == 32 ? "0 to 32" :
-							 "0 to 128");
+		return expected(r, r->p + 1,
+				max == 32 ? "0 to 32" : "0 to 128");
 	for (unsigned i = rule->bits; i < max; i++)
-		low.b[i / 8] &= (uint8_t)~(0x80u >> i % 8);
+		low.b[i / 8] &= (uint8_t) ~(0x80u >> i % 8);
 	if (!netaddr_equal(&low, &rule->net))
 		return expected(r, r->p + 1,
 				"as many bits as the address has (what "
@@ -205,7 +205,8 @@ void allow_fini(struct allow *a)
 	memset(a, 0, sizeof(*a));
 }
 
-static bool port_matches(const struct allow_rule *r, const struct allow_query *q)
+static bool port_matches(const struct allow_rule *r,
+			 const struct allow_query *q)
 {
 	if (q->any_port || !r->nports)
 		return true;
@@ -242,8 +243,7 @@ static const char *names_match(const struct allow_rule *r,
 static bool name_may_reach(const struct allow *a, const struct allow_rule *r,
 			   const struct allow_query *q, const char *name)
 {
-	if (!r->allow || !q->addr ||
-	    netaddr_kind(q->addr) == NETADDR_PUBLIC ||
+	if (!r->allow || !q->addr || netaddr_kind(q->addr) == NETADDR_PUBLIC ||
 	    !strcmp(name, ALLOW_HOST_INTERNAL))
 		return true;
 	return allow_match_addr(a, q->addr);
@@ -284,8 +284,10 @@ struct allow_verdict allow_match(const struct allow *a,
 /* A denial of some ports does not keep the others from being reached. */
 struct allow_verdict allow_match_name(const struct allow *a, const char *name)
 {
-	const struct allow_query q = {.names = &name, .nnames = 1,
-				      .any_port = true, .any_proto = true};
+	const struct allow_query q = {.names = &name,
+				      .nnames = 1,
+				      .any_port = true,
+				      .any_proto = true};
 	struct allow_verdict v = {0};
 
 	for (size_t i = a->count; i-- > 0;) {
@@ -293,8 +295,8 @@ struct allow_verdict allow_match_name(const struct allow *a, const char *name)
 
 		if (!rule_matches(a, r, &q, &v.name))
 			continue;
-		if (!r->allow && (r->nports ||
-				  r->protos != (ALLOW_TCP | ALLOW_UDP)))
+		if (!r->allow &&
+		    (r->nports || r->protos != (ALLOW_TCP | ALLOW_UDP)))
 			continue;
 		v.allowed = r->allow;
 		v.rule = r;
@@ -309,8 +311,7 @@ bool allow_match_addr(const struct allow *a, const struct netaddr *addr)
 	for (size_t i = a->count; i-- > 0;) {
 		const struct allow_rule *r = &a->rules[i];
 
-		if (r->kind != ALLOW_NET ||
-		    !netaddr_in(addr, &r->net, r->bits))
+		if (r->kind != ALLOW_NET || !netaddr_in(addr, &r->net, r->bits))
 			continue;
 		if (r->allow)
 			return true;

@@ -57,9 +57,9 @@ void allow_fini(struct allow *a);
 
 /* One question. names are canonical; borrowed. */
 struct allow_query {
-	uint8_t proto;		   /* ALLOW_TCP or ALLOW_UDP */
+	uint8_t proto;		    /* ALLOW_TCP or ALLOW_UDP */
 	const struct netaddr *addr; /* NULL: only the names count */
-	const char *const *names;  /* that the address was given for */
+	const char *const *names;   /* that the address was given for */
 	size_t nnames;
 	uint16_t port;
 	bool any_port, any_proto; /* for the resolver: could one match? */

@@ -43,8 +43,7 @@ int dns_parse_question(const uint8_t *msg, size_t len, struct dns_question *q)
 	if (len < 12 || msg[2] & 0x80) /* too short, or an answer */
 		return -EBADMSG;
 	q->id = (uint16_t)(msg[0] << 8 | msg[1]);
-	if (len > DNS_MSG_MAX ||
-	    ldns_wire2pkt(&p, msg, len) != LDNS_STATUS_OK)
+	if (len > DNS_MSG_MAX || ldns_wire2pkt(&p, msg, len) != LDNS_STATUS_OK)
 		return DNS_FORMERR;
 	if (ldns_pkt_get_opcode(p) != LDNS_PACKET_QUERY)
 		return DNS_NOTIMP;
@@ -69,8 +68,8 @@ static ldns_rdf *record_data(const struct dns_record *r)
 {
 	if (r->type == DNS_CNAME)
 		return name_rdf(r->target);
-	return ldns_rdf_new_frm_data(r->type == DNS_A ? LDNS_RDF_TYPE_A :
-							LDNS_RDF_TYPE_AAAA,
+	return ldns_rdf_new_frm_data(r->type == DNS_A ? LDNS_RDF_TYPE_A
+						      : LDNS_RDF_TYPE_AAAA,
 				     r->type == DNS_A ? 4 : 16, r->addr.b);
 }
 
@@ -110,7 +109,7 @@ static bool push_question(ldns_pkt *p, const char *name, uint16_t type,
 	ldns_rr_set_question(rr, true);
 	ldns_rr_set_owner(rr, owner);
 	ldns_rr_set_type(rr, (ldns_rr_type)type);
-	ldns_rr_set_class(rr, (ldns_rr_class)class);
+	ldns_rr_set_class(rr, (ldns_rr_class) class);
 	if (ldns_pkt_push_rr(p, LDNS_SECTION_QUESTION, rr))
 		return true;
 	ldns_rr_free(rr);
@@ -144,8 +143,7 @@ static ssize_t build_reply(const struct dns_question *q, int rcode,
 	ldns_pkt_set_ra(p, true);
 	ldns_pkt_set_tc(p, truncated);
 	ldns_pkt_set_rcode(p, (uint8_t)rcode);
-	if (q->shown[0] &&
-	    !push_question(p, q->shown, q->type, q->class))
+	if (q->shown[0] && !push_question(p, q->shown, q->type, q->class))
 		return -ENOMEM;
 	if (q->edns)
 		ldns_pkt_set_edns_udp_size(p, 1232);

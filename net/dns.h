@@ -12,16 +12,26 @@
 #include "addr.h"
 
 enum { DNS_A = 1, DNS_CNAME = 5, DNS_AAAA = 28 };
-enum { DNS_OK = 0, DNS_FORMERR = 1, DNS_SERVFAIL = 2, DNS_NXDOMAIN = 3,
-       DNS_NOTIMP = 4, DNS_REFUSED = 5 };
-enum { DNS_UDP_MIN = 512, DNS_MSG_MAX = 65535, DNS_RECORDS_MAX = 64,
-       DNS_CHAIN_MAX = 12 };
+enum {
+	DNS_OK = 0,
+	DNS_FORMERR = 1,
+	DNS_SERVFAIL = 2,
+	DNS_NXDOMAIN = 3,
+	DNS_NOTIMP = 4,
+	DNS_REFUSED = 5
+};
+enum {
+	DNS_UDP_MIN = 512,
+	DNS_MSG_MAX = 65535,
+	DNS_RECORDS_MAX = 64,
+	DNS_CHAIN_MAX = 12
+};
 
 struct dns_question {
 	uint16_t id, type, class;
 	uint16_t udp_size; /* what the asker takes by UDP */
 	bool recurse, edns;
-	char name[NETHOST_SIZE]; /* canonical; "" if it is no host name */
+	char name[NETHOST_SIZE];      /* canonical; "" if it is no host name */
 	char shown[NETHOST_SIZE * 4]; /* as asked, for records */
 };
 

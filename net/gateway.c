@@ -40,8 +40,8 @@ void gw_free(struct gw *gw, void *p)
 static void free_dead(struct gw *gw)
 {
 	while (!list_empty(&gw->dead)) {
-		struct header *h = list_entry(gw->dead.next, struct header,
-					      dead);
+		struct header *h =
+			list_entry(gw->dead.next, struct header, dead);
 
 		list_del(&h->dead);
 		free(h);
@@ -103,8 +103,8 @@ void gw_decide(struct gw *gw, uint8_t proto, const struct netaddr *addr,
 	       uint16_t port, struct gw_verdict *v)
 {
 	const char *names[NAMES_PER_ADDR_MAX] = {ALLOW_HOST_INTERNAL};
-	struct allow_query q = {.proto = proto, .addr = addr, .names = names,
-				.port = port};
+	struct allow_query q = {
+		.proto = proto, .addr = addr, .names = names, .port = port};
 	struct allow_verdict got = {0};
 
 	memset(v, 0, sizeof(*v));
@@ -122,7 +122,9 @@ void gw_decide(struct gw *gw, uint8_t proto, const struct netaddr *addr,
 	v->allowed = got.allowed;
 	v->by_name = got.by_name && q.addr;
 	snprintf(v->name, sizeof(v->name), "%s",
-		 got.name ? got.name : q.nnames ? names[0] : "");
+		 got.name   ? got.name
+		 : q.nnames ? names[0]
+			    : "");
 	if (got.rule)
 		snprintf(v->rule, sizeof(v->rule), "--net-%s %s",
 			 got.rule->allow ? "allow" : "deny", got.rule->text);
@@ -211,11 +213,10 @@ static int wait_ms(const struct gw *gw)
 {
 	if (!list_empty(&gw->busy))
 		return 0;
-	return list_empty(&gw->reqs) && !gw->nwaiting &&
-			       list_empty(&gw->udp) && !gw->nqueries &&
-			       list_empty(&gw->dns_conns) ?
-		       -1 :
-		       GW_TICK_MS;
+	return list_empty(&gw->reqs) && !gw->nwaiting && list_empty(&gw->udp) &&
+			       !gw->nqueries && list_empty(&gw->dns_conns)
+		       ? -1
+		       : GW_TICK_MS;
 }
 
 static void loop(struct gw *gw)

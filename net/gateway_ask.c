@@ -140,7 +140,8 @@ static bool has_failed(const struct listener *l, uint16_t port)
 
 static void pair(struct gw *gw, struct ask *a, int inside)
 {
-	struct conn_info info = {.id = a->m.id, .addr = a->m.addr,
+	struct conn_info info = {.id = a->m.id,
+				 .addr = a->m.addr,
 				 .port = a->m.port,
 				 .check_name = a->v.by_name};
 	int outside = fd_take(&a->out.fd);
@@ -223,8 +224,8 @@ static void waiting_drop(struct gw *gw, struct listener *l, struct waiting *w)
 static void listener_end(struct gw *gw, struct listener *l)
 {
 	while (!list_empty(&l->waiting))
-		waiting_drop(gw, l, list_entry(l->waiting.next, struct waiting,
-					       link));
+		waiting_drop(gw, l,
+			     list_entry(l->waiting.next, struct waiting, link));
 	list_del(&l->link);
 	gw_unwatch(gw, &l->src);
 	gw->nlisteners--;
@@ -366,8 +367,8 @@ static void on_out(struct gw *gw, struct source *s, uint32_t events)
 	int err = 0;
 	socklen_t len = sizeof(err);
 
-	if (a->state != CONNECTING || !(events & (EPOLLOUT | EPOLLERR |
-						  EPOLLHUP)))
+	if (a->state != CONNECTING ||
+	    !(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
 		return;
 	if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
 		err = errno;

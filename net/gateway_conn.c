@@ -15,8 +15,8 @@
 
 enum {
 	CHUNK = 1 << 18,
-	ROUNDS = 16,	/* of a pump before others have their turn */
-	POOL_MAX = 64,	/* pipes kept */
+	ROUNDS = 16,   /* of a pump before others have their turn */
+	POOL_MAX = 64, /* pipes kept */
 };
 
 struct half {
@@ -171,8 +171,11 @@ static void conn_end(struct gw *gw, struct conn *c, bool reset)
 static bool name_allowed(struct gw *gw, const struct conn *c, const char *name)
 {
 	const struct allow_query q = {
-		.proto = ALLOW_TCP, .addr = &c->info.addr, .names = &name,
-		.nnames = 1, .port = c->info.port,
+		.proto = ALLOW_TCP,
+		.addr = &c->info.addr,
+		.names = &name,
+		.nnames = 1,
+		.port = c->info.port,
 	};
 
 	return allow_match(&gw->cfg->rules, &q).allowed;
@@ -194,8 +197,8 @@ static bool inspect(struct gw *gw, struct conn *c, bool *wait)
 {
 	static uint8_t buf[SNI_HELLO_MAX + 5 * 64];
 	char name[NETHOST_SIZE] = "";
-	ssize_t n = recv(c->inside.fd, buf, sizeof(buf),
-			 MSG_PEEK | MSG_DONTWAIT);
+	ssize_t n =
+		recv(c->inside.fd, buf, sizeof(buf), MSG_PEEK | MSG_DONTWAIT);
 
 	*wait = false;
 	if (n <= 0) { /* nothing yet, the end, or an error that splice finds */
@@ -208,15 +211,16 @@ static bool inspect(struct gw *gw, struct conn *c, bool *wait)
 		return inspect_end(gw, c, name, NULL);
 	case SNI_MORE:
 		*wait = (size_t)n < sizeof(buf);
-		return *wait || inspect_end(gw, c, name,
-					    "TLS hello too long to check");
+		return *wait ||
+		       inspect_end(gw, c, name, "TLS hello too long to check");
 	case SNI_NONE:
 		return inspect_end(gw, c, name, "TLS without a server name");
 	case SNI_NAME:
-		return inspect_end(gw, c, name,
-				   name_allowed(gw, c, name) ?
-					   NULL :
-					   "TLS for a name that is not allowed");
+		return inspect_end(
+			gw, c, name,
+			name_allowed(gw, c, name)
+				? NULL
+				: "TLS for a name that is not allowed");
 	case SNI_BAD:
 		break;
 	}

@@ -17,8 +17,8 @@
 
 enum {
 	QUERIES_MAX = 512,
-	TCP_MAX = 64,	      /* connections of guests */
-	TRY_MS = 2000,	      /* before the next server is asked */
+	TCP_MAX = 64,  /* connections of guests */
+	TRY_MS = 2000, /* before the next server is asked */
 	TRIES_MAX = 4,
 	TCP_IDLE_MS = 30000,
 	GUEST_TTL_MAX = 300,
@@ -253,8 +253,8 @@ static void on_up_udp(struct gw *gw, struct source *s, uint32_t events)
 
 static bool send_question(struct query *k)
 {
-	ssize_t n = dns_build_question(k->up_id, k->q.name, k->q.type,
-				       wire + 2, DNS_UDP_MIN);
+	ssize_t n = dns_build_question(k->up_id, k->q.name, k->q.type, wire + 2,
+				       DNS_UDP_MIN);
 	size_t skip = k->up_tcp ? 0 : 2;
 
 	if (n < 0)

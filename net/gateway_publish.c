@@ -163,7 +163,8 @@ static int publish_one(struct gateway *g, const struct netaddr *addr,
 	struct sockaddr_storage ss;
 	socklen_t len = netaddr_to_sockaddr(addr, p->port, &ss);
 	int fd = socket(addr->family,
-			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
+	    one = 1;
 
 	if (fd < 0)
 		return -errno;

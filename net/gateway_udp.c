@@ -72,8 +72,8 @@ static void on_answer(struct gw *gw, struct source *s, uint32_t events)
 
 	(void)events;
 	for (int i = 0; i < BATCH; i++) {
-		ssize_t n = recv(s->fd, datagram, sizeof(datagram),
-				 MSG_DONTWAIT);
+		ssize_t n =
+			recv(s->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
 
 		if (n < 0)
 			return; /* nothing, or an ICMP error */
@@ -115,8 +115,7 @@ static struct flow *flow_new(struct gw *gw, struct place *p,
 }
 
 static struct flow *flow_of(struct gw *gw, struct place *p,
-			    const struct sockaddr_storage *guest,
-			    socklen_t len)
+			    const struct sockaddr_storage *guest, socklen_t len)
 {
 	list_for_each (l, &p->flows) {
 		struct flow *f = list_entry(l, struct flow, link);

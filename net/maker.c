@@ -41,7 +41,8 @@ static int maker_recv(int sock, struct maker_msg *m, int *fd)
 {
 	union control ctl = {0};
 	struct iovec iov = {m, sizeof(*m)};
-	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1,
+	struct msghdr mh = {.msg_iov = &iov,
+			    .msg_iovlen = 1,
 			    .msg_control = ctl.space,
 			    .msg_controllen = sizeof(ctl.space)};
 	ssize_t n;
@@ -78,8 +79,8 @@ static int deafen(int fd, const struct maker_msg *m)
 	f[n + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
 	prog.len = (unsigned short)(n + 3);
 	ret = n ? setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog,
-			     sizeof(prog)) :
-		  setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &none,
+			     sizeof(prog))
+		: setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &none,
 			     sizeof(none));
 	return ret < 0 ? -errno : 0;
 }

@@ -62,7 +62,8 @@ int netmsg_recv(int sock, struct netmsg *m, int *fd, int flags)
 {
 	union control ctl = {0};
 	struct iovec iov = {m, sizeof(*m)};
-	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1,
+	struct msghdr mh = {.msg_iov = &iov,
+			    .msg_iovlen = 1,
 			    .msg_control = ctl.space,
 			    .msg_controllen = sizeof(ctl.space)};
 	struct cmsghdr *c;

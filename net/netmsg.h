@@ -64,8 +64,7 @@ void netmsg_init(struct netmsg *m, enum netmsg_kind kind, uint64_t id);
 bool netmsg_valid(const struct netmsg *m, size_t len);
 
 /* fd -1: none. flags as of sendmsg(2). 0 or -errno. */
-int MUST_CHECK netmsg_send(int sock, const struct netmsg *m, int fd,
-			   int flags);
+int MUST_CHECK netmsg_send(int sock, const struct netmsg *m, int fd, int flags);
 /* Takes one message; *fd (may be NULL) gets its descriptor or -1. -EPIPE at
  * the end, -EPROTO for one that is not valid, -errno. Not retried at EINTR. */
 int MUST_CHECK netmsg_recv(int sock, struct netmsg *m, int *fd, int flags);

@@ -77,9 +77,8 @@ static enum sni_result gather(const uint8_t *data, size_t len, uint8_t *out,
 		*got += have;
 		if (*got >= 1 && out[0] != HS_CLIENT_HELLO)
 			return SNI_BAD;
-		if (*got >= 4 &&
-		    *got >= 4 + ((size_t)out[1] << 16 | (size_t)out[2] << 8 |
-				 out[3]))
+		if (*got >= 4 && *got >= 4 + ((size_t)out[1] << 16 |
+					      (size_t)out[2] << 8 | out[3]))
 			return SNI_NAME; /* complete */
 		if (have < n || *got == SNI_HELLO_MAX)
 			return SNI_MORE;

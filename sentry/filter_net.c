@@ -12,26 +12,55 @@
 #include "filter.h"
 
 static const int gateway_calls[] = {
-	SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev),
-	SCMP_SYS(close), SCMP_SYS(splice), SCMP_SYS(pipe2), SCMP_SYS(fcntl),
-	SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(listen),
-	SCMP_SYS(accept4), SCMP_SYS(shutdown), SCMP_SYS(sendto),
-	SCMP_SYS(recvfrom), SCMP_SYS(sendmsg), SCMP_SYS(recvmsg),
-	SCMP_SYS(sendmmsg), SCMP_SYS(recvmmsg), SCMP_SYS(setsockopt),
-	SCMP_SYS(getsockopt), SCMP_SYS(getsockname), SCMP_SYS(getpeername),
-	SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait),
-	SCMP_SYS(poll), SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday),
-	SCMP_SYS(getrandom), SCMP_SYS(brk), SCMP_SYS(munmap),
-	SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(futex),
-	SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(restart_syscall), SCMP_SYS(exit), SCMP_SYS(exit_group),
-	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill),
+	SCMP_SYS(read),
+	SCMP_SYS(write),
+	SCMP_SYS(readv),
+	SCMP_SYS(writev),
+	SCMP_SYS(close),
+	SCMP_SYS(splice),
+	SCMP_SYS(pipe2),
+	SCMP_SYS(fcntl),
+	SCMP_SYS(bind),
+	SCMP_SYS(connect),
+	SCMP_SYS(listen),
+	SCMP_SYS(accept4),
+	SCMP_SYS(shutdown),
+	SCMP_SYS(sendto),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(sendmmsg),
+	SCMP_SYS(recvmmsg),
+	SCMP_SYS(setsockopt),
+	SCMP_SYS(getsockopt),
+	SCMP_SYS(getsockname),
+	SCMP_SYS(getpeername),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(poll),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(brk),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(futex),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(tgkill),
 };
 
 static const int maker_calls[] = {
-	SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(sendto),
-	SCMP_SYS(write), SCMP_SYS(close), SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(restart_syscall), SCMP_SYS(exit), SCMP_SYS(exit_group),
+	SCMP_SYS(recvmsg),	   SCMP_SYS(sendmsg), SCMP_SYS(sendto),
+	SCMP_SYS(write),	   SCMP_SYS(close),   SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(restart_syscall), SCMP_SYS(exit),    SCMP_SYS(exit_group),
 };
 
 static int add_inet(scmp_filter_ctx f)
@@ -39,8 +68,8 @@ static int add_inet(scmp_filter_ctx f)
 	int ret = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
 				   SCMP_A0(SCMP_CMP_EQ, AF_INET));
 
-	return ret ? ret :
-		     seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+	return ret ? ret
+		   : seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
 				      SCMP_A0(SCMP_CMP_EQ, AF_INET6));
 }
 
@@ -48,13 +77,13 @@ static int add_inet(scmp_filter_ctx f)
 static int add_memory(scmp_filter_ctx f)
 {
 	enum { EXEC = 4, ANONYMOUS = 0x20 };
-	int ret = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
-				   SCMP_A2(SCMP_CMP_MASKED_EQ, EXEC, 0),
-				   SCMP_A3(SCMP_CMP_MASKED_EQ, ANONYMOUS,
-					   ANONYMOUS));
+	int ret = seccomp_rule_add(
+		f, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
+		SCMP_A2(SCMP_CMP_MASKED_EQ, EXEC, 0),
+		SCMP_A3(SCMP_CMP_MASKED_EQ, ANONYMOUS, ANONYMOUS));
 
-	return ret ? ret :
-		     seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+	return ret ? ret
+		   : seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
 				      SCMP_A2(SCMP_CMP_MASKED_EQ, EXEC, 0));
 }
 

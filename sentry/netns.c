@@ -106,8 +106,7 @@ static void gateway_side(int sock, int guest_net)
 	     "a veth pair (is the kernel module there?)");
 	gw = (int)if_nametoindex("gw0");
 	must(sock, rtnl_up(nl, gw), "the gateway's end of the pair");
-	must(sock, everything_local(nl, lo, gw, false),
-	     "the gateway's routes");
+	must(sock, everything_local(nl, lo, gw, false), "the gateway's routes");
 	ret = everything_local(nl, lo, gw, true);
 	if (ret)
 		log_debug("no IPv6 in the sandbox: %s", strerror(-ret));

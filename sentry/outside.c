@@ -123,8 +123,8 @@ NORETURN static void gateway_process(struct gateway *g)
 	if (chdir("/") < 0)
 		log_debug("chdir: %s", strerror(errno));
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
-		rl.rlim_cur = rl.rlim_max < GATEWAY_NOFILE ? rl.rlim_max :
-							     GATEWAY_NOFILE;
+		rl.rlim_cur = rl.rlim_max < GATEWAY_NOFILE ? rl.rlim_max
+							   : GATEWAY_NOFILE;
 		setrlimit(RLIMIT_NOFILE, &rl);
 	}
 	g->confine = gateway_confine;
@@ -138,8 +138,8 @@ static void read_rules(const struct config *cfg, struct gateway *g)
 	for (size_t i = 0; i < cfg->nnet; i++)
 		if (allow_add(&g->rules, cfg->net[i].allow, cfg->net[i].text,
 			      &err))
-			die("%s: at byte %zu %s was expected",
-			    cfg->net[i].text, err.at + 1, err.expected);
+			die("%s: at byte %zu %s was expected", cfg->net[i].text,
+			    err.at + 1, err.expected);
 }
 
 static void read_config(const struct config *cfg, struct gateway *g)
@@ -291,7 +291,8 @@ static void message_args(const struct netmsg *m, struct strbuf *b)
 	if (m->id)
 		strbuf_printf(b, ",\"conn\":%llu", (unsigned long long)m->id);
 	if (m->kind == NETMSG_CLOSED)
-		strbuf_printf(b, ",\"sent\":%llu,\"received\":%llu,"
+		strbuf_printf(b,
+			      ",\"sent\":%llu,\"received\":%llu,"
 			      "\"duration_ns\":%llu",
 			      (unsigned long long)m->sent,
 			      (unsigned long long)m->received,

@@ -39,7 +39,7 @@ struct outside_ask {
 	struct netaddr addr;
 	uint16_t port;
 	int wait_ms; /* how long to wait for the outside connection; -1: on */
-	int chan; /* -1: closed; to be closed by outside_ask_end */
+	int chan;    /* -1: closed; to be closed by outside_ask_end */
 	struct netmsg got; /* the gateway's last word: name, rule */
 };
 

@@ -133,8 +133,8 @@ int rtnl_up(int nl, int ifindex)
 int rtnl_addr(int nl, int ifindex, const struct rtnl_ip *ip)
 {
 	struct request q;
-	struct ifaddrmsg *m = begin(&q, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL,
-				    sizeof(*m));
+	struct ifaddrmsg *m =
+		begin(&q, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, sizeof(*m));
 
 	m->ifa_family = (uint8_t)ip->family;
 	m->ifa_prefixlen = (uint8_t)ip->bits;
@@ -150,17 +150,17 @@ int rtnl_route(int nl, int ifindex, int type, int table,
 	       const struct rtnl_ip *to, const struct rtnl_ip *via)
 {
 	struct request q;
-	struct rtmsg *m = begin(&q, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL,
-				sizeof(*m));
+	struct rtmsg *m =
+		begin(&q, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, sizeof(*m));
 
 	m->rtm_family = (uint8_t)to->family;
 	m->rtm_dst_len = (uint8_t)to->bits;
 	m->rtm_table = (uint8_t)table;
 	m->rtm_protocol = RTPROT_STATIC;
 	m->rtm_type = (uint8_t)type;
-	m->rtm_scope = type == RTN_LOCAL ? RT_SCOPE_HOST :
-		       via		 ? RT_SCOPE_UNIVERSE :
-					   RT_SCOPE_LINK;
+	m->rtm_scope = type == RTN_LOCAL ? RT_SCOPE_HOST
+		       : via		 ? RT_SCOPE_UNIVERSE
+					 : RT_SCOPE_LINK;
 	if (to->bits)
 		attr(&q, RTA_DST, to->b, ip_len(to));
 	attr(&q, RTA_OIF, &ifindex, sizeof(ifindex));

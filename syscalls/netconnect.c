@@ -52,8 +52,8 @@ static int local_port(int fd, uint16_t *port)
 
 static int64_t connect_now(const struct sockop *op)
 {
-	return connect(op->fd, (const void *)&op->addr, op->len) < 0 ? -errno :
-								       0;
+	return connect(op->fd, (const void *)&op->addr, op->len) < 0 ? -errno
+								     : 0;
 }
 
 /* The port that the socket will connect from: chosen now. */
@@ -65,8 +65,8 @@ static int bind_port(const struct sockop *op, uint16_t *port)
 	if (ret || *port)
 		return ret;
 	if (bind(op->fd, (void *)&any,
-		 op->domain == AF_INET ? sizeof(struct sockaddr_in) :
-					 sizeof(struct sockaddr_in6)) < 0)
+		 op->domain == AF_INET ? sizeof(struct sockaddr_in)
+				       : sizeof(struct sockaddr_in6)) < 0)
 		return -errno;
 	return local_port(op->fd, port);
 }

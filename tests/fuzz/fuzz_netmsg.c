@@ -14,8 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&m, 0, sizeof(m));
 	m.version = NETMSG_VERSION;
 	m.kind = NETMSG_VERDICT;
-	memcpy((char *)&m + 8, data, size < sizeof(m) - 8 ? size :
-							      sizeof(m) - 8);
+	memcpy((char *)&m + 8, data,
+	       size < sizeof(m) - 8 ? size : sizeof(m) - 8);
 	if (!netmsg_valid(&m, sizeof(m)))
 		return 0;
 	BUG_ON(strlen(m.name) >= sizeof(m.name));

@@ -26,16 +26,33 @@ static const char *canon(const char *s)
 Test(addr, ambiguous_ipv4_is_refused)
 {
 	static const char *const bad[] = {
-		"127.1", "0177.0.0.1", "0x7f.0.0.1", "2130706433", "1.2.3",
-		"1.2.3.4.5", "01.2.3.4", "1.2.3.04", "256.1.1.1", "1.2.3.-4",
-		" 1.2.3.4", "1.2.3.4 ", "1.2.3.4.", "", ".", "1..2.3",
-		"::ffff:1.2.3.04", "fe80::1%eth0", "[::1]", "1::2::3", ":::",
+		"127.1",
+		"0177.0.0.1",
+		"0x7f.0.0.1",
+		"2130706433",
+		"1.2.3",
+		"1.2.3.4.5",
+		"01.2.3.4",
+		"1.2.3.04",
+		"256.1.1.1",
+		"1.2.3.-4",
+		" 1.2.3.4",
+		"1.2.3.4 ",
+		"1.2.3.4.",
+		"",
+		".",
+		"1..2.3",
+		"::ffff:1.2.3.04",
+		"fe80::1%eth0",
+		"[::1]",
+		"1::2::3",
+		":::",
 	};
 	struct netaddr a;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		cr_expect_eq(netaddr_parse(bad[i], strlen(bad[i]), &a),
-			     -EINVAL, "%s", bad[i]);
+		cr_expect_eq(netaddr_parse(bad[i], strlen(bad[i]), &a), -EINVAL,
+			     "%s", bad[i]);
 	cr_expect_eq(netaddr_parse("1.2.3.4\0.5", 10, &a), -EINVAL);
 }
 
@@ -75,18 +92,24 @@ Test(addr, kinds_look_through_what_carries_ipv4)
 		const char *text;
 		enum netaddr_kind kind;
 	} t[] = {
-		{"8.8.8.8", NETADDR_PUBLIC}, {"127.9.9.9", NETADDR_LOOPBACK},
-		{"0.0.0.0", NETADDR_LOOPBACK}, {"10.0.0.1", NETADDR_PRIVATE},
-		{"172.16.0.1", NETADDR_PRIVATE}, {"172.32.0.1", NETADDR_PUBLIC},
+		{"8.8.8.8", NETADDR_PUBLIC},
+		{"127.9.9.9", NETADDR_LOOPBACK},
+		{"0.0.0.0", NETADDR_LOOPBACK},
+		{"10.0.0.1", NETADDR_PRIVATE},
+		{"172.16.0.1", NETADDR_PRIVATE},
+		{"172.32.0.1", NETADDR_PUBLIC},
 		{"192.168.1.1", NETADDR_PRIVATE},
 		{"100.64.0.1", NETADDR_PRIVATE},
 		{"169.254.169.254", NETADDR_LINKLOCAL},
 		{"224.0.0.1", NETADDR_RESERVED},
 		{"255.255.255.255", NETADDR_RESERVED},
-		{"::", NETADDR_LOOPBACK}, {"::1", NETADDR_LOOPBACK},
+		{"::", NETADDR_LOOPBACK},
+		{"::1", NETADDR_LOOPBACK},
 		{"::127.0.0.1", NETADDR_LOOPBACK},
-		{"fe80::1", NETADDR_LINKLOCAL}, {"fd00::1", NETADDR_PRIVATE},
-		{"ff02::1", NETADDR_RESERVED}, {"2606:2800::1", NETADDR_PUBLIC},
+		{"fe80::1", NETADDR_LINKLOCAL},
+		{"fd00::1", NETADDR_PRIVATE},
+		{"ff02::1", NETADDR_RESERVED},
+		{"2606:2800::1", NETADDR_PUBLIC},
 		{"64:ff9b::10.0.0.1", NETADDR_PRIVATE},
 		{"64:ff9b::8.8.8.8", NETADDR_PUBLIC},
 		{"64:ff9b:1::8.8.8.8", NETADDR_PRIVATE},
@@ -118,14 +141,27 @@ Test(addr, host_names)
 	static const struct {
 		const char *in, *out;
 	} t[] = {
-		{"Example.ORG", "example.org"}, {"example.org.", "example.org"},
-		{"a_b.c-d", "a_b.c-d"}, {"xn--bcher-kva.example",
-					 "xn--bcher-kva.example"},
-		{"localhost", "localhost"}, {"1e100.net", "1e100.net"},
-		{"", NULL}, {".", NULL}, {"a..b", NULL}, {".a", NULL},
-		{"a b", NULL}, {"a/b", NULL}, {"a:1", NULL}, {"b\xc3\xbc", NULL},
-		{"*.a", NULL}, {"a..", NULL}, {"127.1", NULL}, {"1", NULL},
-		{"a.0x7f", NULL}, {"0x", NULL}, {"1.2.3.4", NULL},
+		{"Example.ORG", "example.org"},
+		{"example.org.", "example.org"},
+		{"a_b.c-d", "a_b.c-d"},
+		{"xn--bcher-kva.example", "xn--bcher-kva.example"},
+		{"localhost", "localhost"},
+		{"1e100.net", "1e100.net"},
+		{"", NULL},
+		{".", NULL},
+		{"a..b", NULL},
+		{".a", NULL},
+		{"a b", NULL},
+		{"a/b", NULL},
+		{"a:1", NULL},
+		{"b\xc3\xbc", NULL},
+		{"*.a", NULL},
+		{"a..", NULL},
+		{"127.1", NULL},
+		{"1", NULL},
+		{"a.0x7f", NULL},
+		{"0x", NULL},
+		{"1.2.3.4", NULL},
 		{"a.1.", NULL},
 	};
 	char out[NETHOST_SIZE], longest[300];

@@ -20,7 +20,9 @@ static bool reach(const char *name, const char *ip, uint16_t port,
 		  uint8_t proto)
 {
 	struct netaddr a;
-	struct allow_query q = {.proto = proto, .port = port, .names = &name,
+	struct allow_query q = {.proto = proto,
+				.port = port,
+				.names = &name,
 				.nnames = name != NULL};
 
 	if (ip) {
@@ -32,7 +34,7 @@ static bool reach(const char *name, const char *ip, uint16_t port,
 
 #define TCP(name, ip, port) reach(name, ip, port, ALLOW_TCP)
 #define UDP(name, ip, port) reach(name, ip, port, ALLOW_UDP)
-#define PUB "93.184.216.34"
+#define PUB		    "93.184.216.34"
 
 static void fini(void)
 {
@@ -152,13 +154,28 @@ Test(allow, errors_say_where)
 		const char *text;
 		size_t at;
 	} t[] = {
-		{"", 0}, {"a b", 0}, {"a.org:", 6}, {"a.org:0", 6},
-		{"a.org:65536", 6}, {"a.org:80,", 9}, {"a.org:080", 6},
-		{"a.org:90-80", 9}, {"a.org:80x", 8}, {"10.0.0.1/8", 9},
-		{"10.0.0.0/33", 9}, {"10.0.0.0/08", 9}, {"[::1", 4},
-		{"[1.2.3.4]", 1}, {"127.1", 0}, {"0x7f000001", 0},
-		{"http://a.org", 5}, {"*.*.org", 2}, {"a.org/x", 5},
-		{"tcp://", 6}, {"[::]/1x", 6}, {"*.1.2.3.4", 2},
+		{"", 0},
+		{"a b", 0},
+		{"a.org:", 6},
+		{"a.org:0", 6},
+		{"a.org:65536", 6},
+		{"a.org:80,", 9},
+		{"a.org:080", 6},
+		{"a.org:90-80", 9},
+		{"a.org:80x", 8},
+		{"10.0.0.1/8", 9},
+		{"10.0.0.0/33", 9},
+		{"10.0.0.0/08", 9},
+		{"[::1", 4},
+		{"[1.2.3.4]", 1},
+		{"127.1", 0},
+		{"0x7f000001", 0},
+		{"http://a.org", 5},
+		{"*.*.org", 2},
+		{"a.org/x", 5},
+		{"tcp://", 6},
+		{"[::]/1x", 6},
+		{"*.1.2.3.4", 2},
 		{"a.org:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", 47},
 	};
 
