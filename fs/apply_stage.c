@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <sys/random.h>
 
+enum { SYNC_EACH_MAX = 64 };
+
 /* ---- stage directories ----------------------------------------------- */
 
 /* The mount of the nearest directory above path that exists. */
@@ -108,6 +110,19 @@ static int stage_for(struct apply_work *w, const char *path, unsigned *stage)
 		if (w->stages[*stage].mount == mount)
 			return 0;
 	return stage_new(w, path, mount);
+}
+
+/* Few objects are synced one by one, many by their whole file system. */
+static bool syncs_each(const struct apply *a)
+{
+	return a->nitems <= SYNC_EACH_MAX;
+}
+
+static int sync_stage(const struct apply *a, int fd)
+{
+	if (!syncs_each(a) && syncfs(fd) < 0)
+		return -errno;
+	return fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
 }
 
 /* ---- objects --------------------------------------------------------- */
@@ -241,7 +256,7 @@ static int build(struct apply *a, struct apply_item *it,
 	if (S_ISDIR(it->c->new.mode))
 		return 0; /* when all is in it */
 	ret = build_attrs(a, it, fd);
-	if (!ret && S_ISREG(it->c->new.mode) && fsync(fd) < 0)
+	if (!ret && S_ISREG(it->c->new.mode) && syncs_each(a) && fsync(fd) < 0)
 		ret = -errno;
 	return ret;
 }
@@ -255,7 +270,7 @@ static int finish_directory(struct apply *a, const struct apply_item *it)
 	if (fd < 0)
 		return fd;
 	ret = build_attrs(a, it, fd);
-	if (!ret && fsync(fd) < 0)
+	if (!ret && syncs_each(a) && fsync(fd) < 0)
 		ret = -errno;
 	return ret;
 }
@@ -480,8 +495,7 @@ int apply_stage_all(struct apply *a, char **path)
 	if (!ret)
 		ret = steps_meta(a, &at);
 	for (unsigned i = 0; !ret && i < w->nstages; i++)
-		if (fsync(w->stages[i].fd) < 0 && errno != EINVAL)
-			ret = -errno;
+		ret = sync_stage(a, w->stages[i].fd);
 	if (ret < 0) {
 		if (at)
 			*path = xstrdup(at);

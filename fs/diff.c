@@ -219,6 +219,32 @@ static void diff_added(struct diff *d, struct ov_node *dir, struct ov_entry *e)
 		c->linked = diff_lower_path(d->ov, n->lhost, n->lname, true);
 }
 
+/* After an apply the host has what was ours: the same file at its new place,
+ * or the same contents. From now on that is what later changes are against. */
+static void diff_settle(struct ov_node *n, struct ov_entry *e,
+			const struct diff_old *now)
+{
+	struct hostdir *old = n->lhost;
+
+	if (!n->has_lower || now->st->st_ino != n->lst.st_ino ||
+	    now->st->st_dev != n->lst.st_dev ||
+	    (now->dir == lower_parent(n) && !strcmp(now->name, lower_name(n))))
+		return;
+	if (hostfs_stat(lower_parent(n), lower_name(n), &n->lst) == 0 &&
+	    n->lst.st_ino == now->st->st_ino)
+		return; /* another hard link of it */
+	n->lst = *now->st;
+	if (S_ISDIR(n->inode->type)) {
+		hostdir_moved(old, now->dir, now->name);
+	} else {
+		n->lhost = hostdir_get(now->dir);
+		hostdir_put(old);
+		free(n->lname);
+		n->lname = xstrdup(now->name);
+	}
+	ov_base_again(n, e, now->st);
+}
+
 static void diff_entry(struct diff *d, struct ov_node *dir,
 		       struct hostdir *under, struct ov_entry *e)
 {
@@ -235,6 +261,8 @@ static void diff_entry(struct diff *d, struct ov_node *dir,
 			diff_whiteout(d, dir, &old, e);
 		return;
 	}
+	if (old.st)
+		diff_settle(n, e, &old);
 	if (n->has_lower && !diff_at_home(n, under, e->name) &&
 	    diff_moved(d, n)) {
 		diff_rename(d, dir, old.st ? &old : NULL, e);
@@ -252,6 +280,8 @@ static void diff_entry(struct diff *d, struct ov_node *dir,
 		 : NULL;
 	if (c)
 		diff_seen_before(c, dir, e->name);
+	else if (n->upper)
+		ov_base_again(n, e, &st);
 	if (c && kind == VFS_METADATA)
 		c->opaque = diff_is_opaque(d, n);
 	if (c && kind == VFS_TYPE && e->gone)
@@ -264,6 +294,7 @@ struct missing {
 	struct ov_node *dir;
 	struct hostdir *under;
 	const struct ov_node *gone; /* what stood there, or NULL */
+	size_t count;
 };
 
 static int diff_missing(void *arg, const char *name, ino_t ino,
@@ -277,8 +308,10 @@ static int diff_missing(void *arg, const char *name, ino_t ino,
 
 	(void)ino;
 	(void)type;
-	if (ov_entry_find(m->dir, name) ||
-	    hostfs_stat(m->under, name, &st) < 0 || diff_lives(m->d, &st))
+	if (ov_entry_find(m->dir, name) || hostfs_stat(m->under, name, &st) < 0)
+		return 0;
+	m->count++;
+	if (diff_lives(m->d, &st))
 		return 0;
 	old.st = &st;
 	if (m->gone)
@@ -287,6 +320,24 @@ static int diff_missing(void *arg, const char *name, ino_t ino,
 	if (c && e && e->gone)
 		diff_later(m->d, c, e->gone, e->gone->lhost, true);
 	return 0;
+}
+
+/* A directory made here is on the host by now, with nothing in it that we do
+ * not have a name for: it becomes the lower of ours. */
+static void diff_adopt(struct ov_node *dir, struct hostdir *under)
+{
+	int fd = hostdir_fd(under);
+	struct stat st;
+
+	if (fd < 0 || fstatat(fd, "", &st, AT_EMPTY_PATH) < 0 ||
+	    ov_lower_find(dir->parent, &st))
+		return;
+	dir->lhost = hostdir_get(under);
+	dir->has_lower = true;
+	dir->lst = st;
+	dir->dir->opaque = false;
+	changes_ident(&dir->base, &st);
+	ov_lower_rehash(dir);
 }
 
 static int diff_dir(struct diff *d, struct ov_node *dir)
@@ -306,10 +357,12 @@ static int diff_dir(struct diff *d, struct ov_node *dir)
 				   container_of(h, struct ov_entry, node));
 	}
 	if (!home && under) {
-		struct missing m = {d, dir, under, diff_gone_of(dir)};
+		struct missing m = {d, dir, under, diff_gone_of(dir), 0};
 		struct ov_node fake = {.lhost = under, .ov = d->ov};
 
 		ret = ov_lower_list(&fake, diff_missing, &m);
+		if (!ret && !m.count && dir->parent)
+			diff_adopt(dir, under);
 	}
 	if (under)
 		hostdir_put(under);

@@ -60,6 +60,18 @@ void ov_base_gone(struct ov_entry *e, struct ov_node *n)
 	e->gone = n;
 }
 
+void ov_base_again(struct ov_node *n, struct ov_entry *e, const struct stat *st)
+{
+	struct change_ident id;
+
+	changes_ident(&id, st);
+	if (n->has_lower)
+		n->base = id;
+	if (!e->base)
+		e->base = xmalloc(sizeof(*e->base));
+	*e->base = id;
+}
+
 void ov_base_free(struct ov_entry *e)
 {
 	free(e->base);

@@ -224,6 +224,9 @@ void ov_base_hide(struct ov_entry *e, const struct ov_node *n,
 		  const struct stat *st);
 /* The lower directory n was removed or replaced at e: its entries stay. */
 void ov_base_gone(struct ov_entry *e, struct ov_node *n);
+/* The host has just what we have: that is the base of later changes. */
+void ov_base_again(struct ov_node *n, struct ov_entry *e,
+		   const struct stat *st);
 void ov_base_free(struct ov_entry *e);
 bool vfs_writer_get(struct vfs *vfs, uint32_t writer, pid_t *pid,
 		    const char **cmdline);

@@ -187,6 +187,18 @@ static int commit(struct talk *t, struct apply *a)
 	return CLI_FAILED;
 }
 
+/* A path that was given and has no change is a mistake. */
+static int say_nothing(const struct talk *t, const struct apply *a)
+{
+	if (t->r->npaths) {
+		log_info("no change at or below what was named");
+		return 1;
+	}
+	log_info("there is nothing to apply%s",
+		 apply_outside(a) ? " here; --outside takes the rest" : "");
+	return 0;
+}
+
 static int talk(struct talk *t)
 {
 	struct apply *a;
@@ -213,12 +225,19 @@ static int talk(struct talk *t)
 	ret = list_problems(a) ? 1 : 0;
 	if (!ret && !t->r->dry_run)
 		ret = commit(t, a);
-	if (!ret && !t->r->dry_run && !apply_count(a))
-		log_info("there is nothing to apply%s",
-			 apply_outside(a) ? " here; --outside takes the rest"
-					  : "");
+	if (!ret && !apply_count(a))
+		ret = say_nothing(t, a);
 	apply_free(a);
 	return ret;
+}
+
+/* The source looks at the host once more, and finds what is there now. */
+static void settle(struct talk *t)
+{
+	struct change_list now;
+
+	if (!changes_load(t->src, 0, &now))
+		changes_free(t->src, &now);
 }
 
 int cli_apply_changes(struct change_source *src, struct apply_request *r)
@@ -237,6 +256,8 @@ int cli_apply_changes(struct change_source *src, struct apply_request *r)
 		return CLI_FAILED;
 	}
 	ret = talk(&t);
+	if (!ret && !r->dry_run)
+		settle(&t);
 	for (size_t i = 0; i < t.nnamed; i++)
 		free(t.named[i]);
 	free(t.named);

@@ -131,6 +131,32 @@ Test(apply, times_and_xattrs_are_kept)
 	cr_assert_str_eq(value, "v");
 }
 
+/* A sandbox lives on after its changes were applied. */
+Test(apply, what_was_applied_can_be_changed_and_applied_again)
+{
+	AUTO_FREE char *want = NULL;
+	AUTO_FREE char *got = NULL;
+
+	cx_changes(&f);
+	apply_now();
+	cr_assert_str_eq(fx_diff(&f), "");
+	cr_assert_str_eq(fx_read(&f, "/w/nd/moved/kept"), "kept\n");
+	cr_assert_str_eq(fx_read(&f, "/w/over"), "renamed over another\n");
+	cr_assert_str_eq(fx_read(&f, "/w/s1"), "second\n");
+	fx_append(&f, "/w/a", "again\n");
+	fx_append(&f, "/w/new file", "again\n");
+	fx_append(&f, "/w/nd/moved/kept", "again\n");
+	fx_append(&f, "/w/nd/sub/f", "again\n");
+	cr_assert_eq(fx_rename(&f, "/w/over", "/w/under", 0), 0);
+	cr_assert_eq(fx_unlink(&f, "/w/s1"), 0);
+	cr_assert_eq(fx_rename(&f, "/w/nd/moved", "/w/moved", 0), 0);
+	want = cx_guest(&f);
+	apply_now();
+	got = cx_host(f.host);
+	cr_assert_str_eq(got, want);
+	cr_assert_str_eq(fx_diff(&f), "");
+}
+
 Test(apply, a_changed_host_file_is_refused_and_named)
 {
 	struct apply *a;
