@@ -108,12 +108,23 @@ static void close_others(const struct gateway *g)
 	close_range((unsigned)from, ~0U, 0);
 }
 
+/* The caller's environment may hold secrets; nobody in here needs it. */
+static void scrub(void)
+{
+	extern char **environ;
+
+	for (char **e = environ; e && *e; e++)
+		explicit_bzero(*e, strlen(*e));
+	clearenv();
+}
+
 NORETURN static void gateway_process(struct gateway *g)
 {
 	struct rlimit rl;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	setsid();
+	scrub();
 	signal(SIGPIPE, SIG_IGN);
 	if (null >= 0) {
 		dup2(null, 0);
@@ -425,15 +436,16 @@ void outside_ask_end(struct outside_ask *a)
 		close(fd_take(&a->chan));
 }
 
-/* The next message on the pair: 0, -EINTR if the call is to be given up,
- * -ECONNREFUSED if the gateway has gone. */
-static int hear(struct call *c, struct outside_ask *a)
+/* The next message on the pair: 0, -EINTR if the call is to be given up (not
+ * where the answer is sure to come at once), -ECONNREFUSED if the gateway has
+ * gone. */
+static int hear(struct call *c, struct outside_ask *a, bool sure)
 {
 	for (;;) {
 		struct pollfd p = {.fd = a->chan, .events = POLLIN};
 		int ret;
 
-		if (c->cancel)
+		if (c->cancel && !sure)
 			return -EINTR;
 		ret = poll(&p, 1, a->wait_ms);
 		if (ret == 0)
@@ -468,7 +480,7 @@ static int ask(struct call *c, struct outside_ask *a, struct netmsg *m)
 		return ret;
 	if (ret)
 		return -ECONNREFUSED;
-	return hear(c, a);
+	return hear(c, a, false);
 }
 
 static void refuse(struct call *c, const struct outside_ask *a)
@@ -512,9 +524,9 @@ static int record_open(struct call *c, struct outside_ask *a,
 }
 
 /* How it ended: see outside_open and outside_hold. */
-static int outcome(struct call *c, struct outside_ask *a)
+static int outcome(struct call *c, struct outside_ask *a, bool sure)
 {
-	int ret = hear(c, a);
+	int ret = hear(c, a, sure);
 
 	if (ret)
 		return ret;
@@ -548,7 +560,8 @@ int outside_open(struct call *c, struct outside_ask *a)
 	if (netmsg_send(a->chan, &m, -1, 0))
 		return -ECONNREFUSED;
 	a->wait_ms = most;
-	return outcome(c, a);
+	a->dialing = true;
+	return outcome(c, a, false);
 }
 
 int outside_hold(struct call *c, struct outside_ask *a, uint16_t local_port)
@@ -560,7 +573,7 @@ int outside_hold(struct call *c, struct outside_ask *a, uint16_t local_port)
 	if (netmsg_send(a->chan, &m, -1, 0))
 		return -ECONNREFUSED;
 	a->wait_ms = -1;
-	return outcome(c, a);
+	return outcome(c, a, true);
 }
 
 void outside_connected(struct outside_ask *a, uint16_t local_port)

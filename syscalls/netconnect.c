@@ -90,7 +90,9 @@ static int64_t connect_out(struct call *c, void *arg)
 	ret = outside_open(c, &a);
 	if (ret == 0)
 		ret = -ENETUNREACH; /* refused: as without a route */
-	if (ret == -ETIME)
+	/* Interrupted, it is a connect in progress, too (connect(2), EINTR);
+	 * the signal that is pending ends the kernel's wait. */
+	if (ret == -ETIME || (ret == -EINTR && a.dialing))
 		ret = hold(c, op, &a);
 	if (ret == 2) {
 		ret = connect_now(op);

@@ -123,12 +123,17 @@ def begin(p):
     s=socket.socket(); s.setblocking(0); t=time.time()
     assert s.connect_ex((H,p))==115; assert time.time()-t<5
     assert s.connect_ex((H,p))==114; return s
-a=begin(7003); b=begin(7004)
-assert select.select([],[a,b],[],0.3)==([],[],[])
-tcp(7005)
+import signal,threading
+a=begin(7003); b=begin(7004); n=[]
+signal.signal(signal.SIGALRM,lambda *x: n.append(1)); signal.siginterrupt(signal.SIGALRM,True)
+def later(): time.sleep(1.5); tcp(7005).recv(2)
+threading.Thread(target=later).start()
+i=socket.socket(); signal.setitimer(signal.ITIMER_REAL,0.5); i.connect((H,7006))
+assert n; assert i.getpeername()==(H,7006)
 assert select.select([],[b],[],30)[1]; assert b.getsockopt(1,4)==111
 assert select.select([],[a],[],30)[1]; assert a.getsockopt(1,4)==0
-assert a.getpeername()==(H,7003); a.setblocking(1); assert a.recv(9)==b'at last'"
+assert a.getpeername()==(H,7003); a.setblocking(1); assert a.recv(9)==b'at last'
+assert i.recv(9)==b'at last'"
 check nothing-listens python 93.184.216.34 -- "
 fails('ECONNREFUSED',tcp,81)
 s=socket.socket(); s.setblocking(0); r=s.connect_ex((H,82))

@@ -81,11 +81,14 @@ def deaf(port):
 
 
 def wake(c):  # the deaf listeners hear, or close
-    slow.setsockopt(socket.SOL_SOCKET, 27, b'\0\0\0\0')
+    for s in slow:
+        s.setsockopt(socket.SOL_SOCKET, 27, b'\0\0\0\0')
     closing.close()
-    a, peer = slow.accept()
-    a.sendall(b'at last')
-    a.close()
+    c.sendall(b'ok')
+    for s in slow:
+        a, peer = s.accept()
+        a.sendall(b'at last')
+        a.close()
 
 
 def udp():
@@ -173,7 +176,7 @@ serve(HOST, 7000, echo)
 serve(HOST, 7001, reset)
 serve(HOST, 7002, banner)
 serve('127.0.0.1', 8000, http)
-slow, closing = deaf(7003), deaf(7004)
+slow, closing = (deaf(7003), deaf(7006)), deaf(7004)
 serve(HOST, 7005, wake)
 serve(DNS, 53, dns_tcp)
 thread(udp)
