@@ -38,9 +38,9 @@ struct outside_ask {
 	uint8_t proto;
 	struct netaddr addr;
 	uint16_t port;
-	int wait_ms; /* how long to wait for the outside connection; -1: on */
+	int wait_ms;  /* how long to wait for the outside connection; -1: on */
 	bool dialing; /* the outside connection is being made */
-	int chan;    /* -1: closed; to be closed by outside_ask_end */
+	int chan;     /* -1: closed; to be closed by outside_ask_end */
 	struct netmsg got; /* the gateway's last word: name, rule */
 };
 
@@ -49,9 +49,9 @@ struct outside_ask {
  * (the call is marked denied); -errno for the guest; -ETIME: wait_ms are over
  * and the outside connection is still being made. */
 int MUST_CHECK outside_open(struct call *c, struct outside_ask *a);
-/* After -ETIME, or -EINTR with a->dialing: 1 as above; 2: the guest's socket, which is bound to that
- * port, may be connected and stays in the making until the outside is; or
- * -errno. */
+/* After -ETIME, or -EINTR with a->dialing: 1 as above; 2: the guest's socket,
+ * which is bound to that port, may be connected and stays in the making until
+ * the outside is; or -errno. */
 int MUST_CHECK outside_hold(struct call *c, struct outside_ask *a,
 			    uint16_t local_port);
 /* The guest's socket was connected from this local port. */
