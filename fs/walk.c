@@ -341,6 +341,8 @@ int walk_parent(struct walk *w, struct vfs_ctx *ctx, const struct vfs_at *at,
 	w->flags = flags;
 	w->anon = NULL;
 	w->links = w->depth = w->nbufs = 0;
+	if (!at->path)
+		return -EFAULT; /* a string that could not be copied */
 	if (!at->path[0] && !(flags & VFS_EMPTY))
 		return -ENOENT;
 	if (strnlen(at->path, PATH_LEN_MAX) == PATH_LEN_MAX)

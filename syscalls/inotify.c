@@ -5,10 +5,12 @@
  * store that mirrors the virtual one, so events, names, cookies and watch
  * descriptors are the kernel's, and inotify_rm_watch is native.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/inotify.h>
 
 #include "help.h"
+#include "pathfd.h"
 
 #ifndef IN_MASK_CREATE
 #define IN_MASK_CREATE 0x10000000
@@ -49,12 +51,14 @@ int64_t h_inotify_add_watch(struct call *c)
 	AUTO_PUT_VREF struct vref ref = {0};
 	AUTO_CLOSE int target = -1;
 	uint32_t mask = (uint32_t)c->args[2];
-	struct vfs_at at = {.path = c->str[1]};
+	struct vfs_at at;
 	unsigned walk = mask & IN_DONT_FOLLOW ? 0 : VFS_FOLLOW;
 	char path[40];
 	int fd, wd, err;
 
 	err = watch_check(c, mask, &fd);
+	if (!err)
+		err = call_at(c, AT_FDCWD, c->str[1], &at);
 	if (err)
 		return err;
 	if (mask & IN_ONLYDIR)
