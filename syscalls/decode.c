@@ -221,7 +221,10 @@ static void render_one(const struct call *c, int i, const struct argspec *a,
 		strbuf_printf(out, "%lld", (long long)(int64_t)v);
 		break;
 	case 'u':
-		strbuf_printf(out, "%llu", (unsigned long long)v);
+		/* Beyond 63 bits no number: many readers of JSON, ours too,
+		 * would not take the record. */
+		strbuf_printf(out, v > INT64_MAX ? "\"%llu\"" : "%llu",
+			      (unsigned long long)v);
 		break;
 	case 'x':
 	case 'a':
