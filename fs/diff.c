@@ -294,7 +294,6 @@ struct missing {
 	struct ov_node *dir;
 	struct hostdir *under;
 	const struct ov_node *gone; /* what stood there, or NULL */
-	size_t count;
 };
 
 static int diff_missing(void *arg, const char *name, ino_t ino,
@@ -310,7 +309,6 @@ static int diff_missing(void *arg, const char *name, ino_t ino,
 	(void)type;
 	if (ov_entry_find(m->dir, name) || hostfs_stat(m->under, name, &st) < 0)
 		return 0;
-	m->count++;
 	if (diff_lives(m->d, &st))
 		return 0;
 	old.st = &st;
@@ -322,17 +320,33 @@ static int diff_missing(void *arg, const char *name, ino_t ino,
 	return 0;
 }
 
+static int diff_unknown_name(void *arg, const char *name, ino_t ino,
+			     unsigned char type)
+{
+	(void)ino;
+	(void)type;
+	return ov_entry_find(arg, name) ? 0 : 1;
+}
+
 /* A directory made here is on the host by now, with nothing in it that we do
  * not have a name for: it becomes the lower of ours. */
-static void diff_adopt(struct ov_node *dir, struct hostdir *under)
+static void diff_adopt(struct ov_node *dir)
 {
-	int fd = hostdir_fd(under);
+	struct ov_node fake = {.ov = dir->ov};
+	struct hostdir *h;
 	struct stat st;
 
-	if (fd < 0 || fstatat(fd, "", &st, AT_EMPTY_PATH) < 0 ||
-	    ov_lower_find(dir->parent, &st))
+	if (!dir->parent || !dir->parent->has_lower ||
+	    hostfs_stat(dir->parent->lhost, dir->name, &st) < 0 ||
+	    !S_ISDIR(st.st_mode) || ov_lower_find(dir->parent, &st))
 		return;
-	dir->lhost = hostdir_get(under);
+	h = hostdir_child(dir->parent->lhost, dir->name, &st);
+	fake.lhost = h;
+	if (ov_lower_list(&fake, diff_unknown_name, dir) != 0) {
+		hostdir_put(h);
+		return;
+	}
+	dir->lhost = h;
 	dir->has_lower = true;
 	dir->lst = st;
 	dir->dir->opaque = false;
@@ -346,6 +360,8 @@ static int diff_dir(struct diff *d, struct ov_node *dir)
 	struct ov_dir *od = dir->dir;
 	int ret = 0;
 
+	if (!dir->has_lower && !(d->flags & CHANGES_OPAQUE))
+		diff_adopt(dir);
 	/* In a moved directory names are compared with its own origin. */
 	home = dir->has_lower ? hostdir_get(dir->lhost) : NULL;
 	under = home || diff_is_opaque(d, dir) ? home : diff_under(d, dir);
@@ -357,12 +373,10 @@ static int diff_dir(struct diff *d, struct ov_node *dir)
 				   container_of(h, struct ov_entry, node));
 	}
 	if (!home && under) {
-		struct missing m = {d, dir, under, diff_gone_of(dir), 0};
+		struct missing m = {d, dir, under, diff_gone_of(dir)};
 		struct ov_node fake = {.lhost = under, .ov = d->ov};
 
 		ret = ov_lower_list(&fake, diff_missing, &m);
-		if (!ret && !m.count && dir->parent)
-			diff_adopt(dir, under);
 	}
 	if (under)
 		hostdir_put(under);

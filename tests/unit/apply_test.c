@@ -150,6 +150,9 @@ Test(apply, what_was_applied_can_be_changed_and_applied_again)
 	cr_assert_eq(fx_rename(&f, "/w/over", "/w/under", 0), 0);
 	cr_assert_eq(fx_unlink(&f, "/w/s1"), 0);
 	cr_assert_eq(fx_rename(&f, "/w/nd/moved", "/w/moved", 0), 0);
+	cr_assert_eq(fx_rename(&f, "/w/nd/sub", "/w/sub", 0), 0);
+	cr_assert_eq(fx_rename(&f, "/w/nd", "/w/nd2", 0), 0);
+	cr_assert(strstr(fx_diff(&f), "R /w/nd>/w/nd2|"));
 	want = cx_guest(&f);
 	apply_now();
 	got = cx_host(f.host);
