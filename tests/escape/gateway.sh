@@ -6,8 +6,8 @@
 . "$(dirname "$0")/lib.inc"
 
 if [ -z "${IN_NETNS:-}" ]; then
-	command -v ip python3 openssl unshare setpriv >/dev/null || {
-		echo "skip gateway # ip, python3, openssl or unshare is missing"
+	command -v ip curl python3 openssl unshare setpriv >/dev/null || {
+		echo "skip gateway # ip, curl, python3, openssl or unshare is missing"
 		exit 0
 	}
 	export IN_NETNS=1
