@@ -43,8 +43,6 @@ static int create_at(struct vfs_ctx *ctx, struct dentry *d, mode_t mode,
 	if ((S_ISCHR(mode) || S_ISBLK(mode)) && !(S_ISCHR(mode) && !dev) &&
 	    !cred_capable(ctx->cred, CAP_MKNOD))
 		return -EPERM;
-	if (!dir->ops->create)
-		return -EROFS;
 	err = dir->ops->create(ctx, d, mode, dev, target, &made);
 	if (err)
 		return err;

@@ -122,8 +122,6 @@ static int open_create(struct walk *w, struct dentry *d, mode_t mode)
 
 	if (err)
 		return err;
-	if (!dir->ops->create)
-		return -EROFS;
 	mode = inode_new_mode(ctx, w->d, S_IFREG | (mode & 07777u));
 	err = dir->ops->create(ctx, d, mode, 0, NULL, &made);
 	if (err)

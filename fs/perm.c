@@ -9,6 +9,8 @@
  */
 #include "core.h"
 
+#include <linux/magic.h>
+
 bool cred_in_group(const struct vcred *c, gid_t gid)
 {
 	if (c->gid == gid)
@@ -125,11 +127,27 @@ static int perm_name(struct vfs_ctx *ctx, const struct dentry *d)
 	return 0;
 }
 
+/* A file system without creation; before the directory's mode, since proc's
+ * look-up fails first. */
+static int perm_uncreatable(const struct inode *dir)
+{
+	switch (dir->sb->magic) {
+	case PROC_SUPER_MAGIC:
+		return -ENOENT;
+	case SYSFS_MAGIC:
+		return -EPERM;
+	}
+	return -EROFS;
+}
+
 int perm_create(struct vfs_ctx *ctx, const struct dentry *d)
 {
 	const struct dentry *dir = d->parent;
-	int err = perm_policy(ctx, dir, dir->inode, W_OK);
+	int err;
 
+	if (!dir->inode->ops->create)
+		return perm_uncreatable(dir->inode);
+	err = perm_policy(ctx, dir, dir->inode, W_OK);
 	if (!err)
 		err = perm_name(ctx, d);
 	if (err)
