@@ -1,6 +1,7 @@
 #!/bin/bash
 # all.sh - runs parts of the tests, and sums up all their last lines.
-# usage: tests/all.sh PART...   unit guest guest-self escape real fuzz
+# usage: tests/all.sh PART...   lint unit guest guest-self escape
+#   real fuzz
 set -u
 cd "$(dirname "$0")/.." || exit 2
 pass=0 fail=0 skip=0 bad=0
@@ -10,9 +11,10 @@ trap 'rm -f "$out"' EXIT
 run_part()
 {
 	case $1 in
-	unit) tests/unit.sh build/tests/unit-release/*_test ;;
+	unit) tests/unit.sh ${UNIT_BINS:-build/obj-release-gcc/unit/*_test} ;;
 	guest) tests/run --suite guest ;;
 	guest-self) tests/run --suite guest --self ;;
+	lint) tests/lint/run ;;
 	escape) tests/run --suite escape ;;
 	real) tests/run --suite real ;;
 	fuzz) tests/fuzz.sh "${FUZZ_SECONDS:-30}" \

@@ -6,7 +6,8 @@
 #   make check-real     real programs, natively and inside
 #   make check-fast     unit and guest tests as the invoking user
 #   make test           all of it, and the fuzzers for FUZZ_SECONDS each
-#   make asan           unit tests with the address and undefined sanitizers
+#   make asan           unit tests and some guest tests, with cloche made with
+#                       the address and undefined-behaviour sanitizers
 #   make fuzz           each fuzzer for FUZZ_SECONDS
 #   make lint           layers, doors, sizes, format
 # RUN= passes options and names to the runner: make check-guest RUN=rename
@@ -23,7 +24,7 @@ ESCAPE_BINS := $(patsubst tests/escape/%.c,$(T)/escape/%,\
 	$(wildcard tests/escape/*.c))
 HOST_BINS := $(patsubst tests/escape/host/%.c,$(T)/host/%,\
 	$(wildcard tests/escape/host/*.c))
-UNIT_BINS := $(patsubst tests/unit/%.c,$(T)/unit-$(VARIANT)/%,\
+UNIT_BINS := $(patsubst tests/unit/%.c,$(B)/unit/%,\
 	$(wildcard tests/unit/*_test.c))
 FUZZ_BINS := $(patsubst tests/fuzz/fuzz_%.c,$(T)/fuzz/%,\
 	$(wildcard tests/fuzz/fuzz_*.c))
@@ -41,7 +42,7 @@ $(T)/host/%: tests/escape/host/%.c
 	gcc $(TEST_CFLAGS) -o $@ $< -pthread
 
 # Conversions are not checked in tests, and Criterion's macros shadow.
-$(T)/unit-$(VARIANT)/%: tests/unit/%.c $(OBJS)
+$(B)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(OBJS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wno-conversion -Wno-shadow -Wno-missing-prototypes \
 		-I. $(LDFLAGS) -o $@ $< $(OBJS) $(LDLIBS) -lcriterion
@@ -76,17 +77,22 @@ check-real: build/cloche
 	tests/run --suite real $(RUN)
 
 check-fast: build/cloche $(UNIT_BINS) $(GUEST_BINS)
-	tests/all.sh unit guest-self
+	UNIT_BINS="$(UNIT_BINS)" tests/all.sh unit guest-self
 
 fuzz: $(FUZZ_BINS)
 	tests/fuzz.sh $(FUZZ_SECONDS) $^
 
 test: build/cloche $(UNIT_BINS) $(GUEST_BINS) $(ESCAPE_BINS) $(HOST_BINS) \
 	$(FUZZ_BINS)
-	FUZZ_SECONDS=$(FUZZ_SECONDS) tests/all.sh unit guest escape real fuzz
+	FUZZ_SECONDS=$(FUZZ_SECONDS) UNIT_BINS="$(UNIT_BINS)" \
+		tests/all.sh lint unit guest escape real fuzz
 
-asan:
-	$(MAKE) VARIANT=asan check-unit
+ASAN_GUESTS := attr dirfd exec inotify link lock open paths proc readdir \
+	rename stat unix xattr
+asan: $(GUEST_BINS)
+	$(MAKE) VARIANT=asan check-unit build/cloche-asan
+	CLOCHE=build/cloche-asan ASAN_OPTIONS=detect_leaks=0 \
+		tests/run --self --inside $(ASAN_GUESTS)
 
 lint:
 	tests/lint/run

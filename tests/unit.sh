@@ -6,7 +6,7 @@ pass=0 fail=0 skip=0
 out=$(mktemp) || exit 2
 trap 'rm -f "$out"' EXIT
 for p in "$@"; do
-	timeout -k 5 120 "$p" -j2 --timeout 60 >"$out" 2>&1
+	timeout -k 5 600 "$p" -j2 --timeout 300 >"$out" 2>&1
 	st=$?
 	sum=$(grep -a 'Synthesis:' "$out" | tail -1)
 	passing=$(sed -n 's/.*Passing: *\([0-9]*\).*/\1/p' <<<"$sum")

@@ -16,7 +16,7 @@ cp --sparse=always big big2 2>/dev/null & cp=$!; kill $cp 2>/dev/null
 wait $cp 2>/dev/null; rm -f big big2
 ( flock -x 9; echo locked; flock -n f.lock true; echo $? ) 9>f.lock
 flock -n f.lock echo free
-: >log; tail -n +1 -f log >seen & t=$!
+: >log; : >seen; tail -n +1 -f log >seen & t=$!
 for i in 1 2 3; do echo line $i >>log; done
 for i in $(seq 50); do grep -q 'line 3' seen && break; sleep 0.1; done
 kill $t; wait $t 2>/dev/null; cat seen

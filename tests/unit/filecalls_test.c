@@ -144,16 +144,19 @@ Test(filecalls, refused_and_unknown_calls_are_recorded)
 	struct strbuf out;
 
 	strbuf_init(&out, 0);
+	uint64_t before = audit_count(sentry.audit);
+
 	cr_expect_eq(CALL(mount, 0, 0, 0, 0, 0), -EPERM);
 	cr_expect_eq(CALL(io_uring_setup, 8, 0, 0, 0, 0), -ENOSYS);
 	cr_expect_eq(call6(400, 0, 0, 0, 0, 0), -ENOSYS);
 	cr_expect_eq(call6(0x40000000, 0, 0, 0, 0, 0), -ENOSYS);
 	cr_assert_eq(audit_flush(sentry.audit), 0);
+	cr_expect_eq(audit_count(sentry.audit), before + 4);
+	/* for a person: what was refused, not what was looked for in vain */
 	audit_denials(sentry.audit, &out);
 	cr_expect(strstr(out.data, "mount"), "%s", out.data);
-	cr_expect(strstr(out.data, "io_uring_setup"), "%s", out.data);
-	cr_expect(strstr(out.data, "syscall_400"), "%s", out.data);
-	cr_expect(strstr(out.data, "x32_0"), "%s", out.data);
+	cr_expect(!strstr(out.data, "io_uring_setup"), "%s", out.data);
+	cr_expect(!strstr(out.data, "syscall_400"), "%s", out.data);
 }
 
 /* ---- decoding -------------------------------------------------------- */
