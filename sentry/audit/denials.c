@@ -23,18 +23,20 @@ void denials_init(struct denials *d)
 	d->more = 0;
 }
 
+static void denial_free(struct denial *x)
+{
+	list_del(&x->link);
+	free(x->call);
+	free(x->path);
+	free(x->rule);
+	free(x->hint);
+	free(x);
+}
+
 void denials_fini(struct denials *d)
 {
-	list_for_each_safe(l, &d->order) {
-		struct denial *x = list_entry(l, struct denial, link);
-
-		list_del(l);
-		free(x->call);
-		free(x->path);
-		free(x->rule);
-		free(x->hint);
-		free(x);
-	}
+	list_for_each_safe(l, &d->order)
+		denial_free(list_entry(l, struct denial, link));
 	htable_fini(&d->table);
 }
 
@@ -54,6 +56,39 @@ static struct denial *denials_find(struct denials *d, uint64_t hash,
 	return NULL;
 }
 
+static unsigned of_kind(const struct denials *d, const char *call,
+			const char *rule)
+{
+	unsigned n = 0;
+
+	list_for_each(l, &d->order) {
+		const struct denial *x = list_entry(l, struct denial, link);
+
+		n += !strcmp(x->call, call) && !strcmp(x->rule, rule);
+	}
+	return n;
+}
+
+/* A full table must not hide the first refusal of a kind behind many of
+ * another: the newest of a kind that has several gives way. */
+static bool make_room(struct denials *d, const struct audit_event *ev)
+{
+	if (of_kind(d, ev->call, ev->rule))
+		return false;
+	for (struct list *l = d->order.prev; l != &d->order; l = l->prev) {
+		struct denial *x = list_entry(l, struct denial, link);
+
+		if (of_kind(d, x->call, x->rule) < 2)
+			continue;
+		d->more += x->times;
+		d->count--;
+		htable_del(&d->table, &x->node);
+		denial_free(x);
+		return true;
+	}
+	return false;
+}
+
 void denials_add(struct denials *d, const struct audit_event *ev)
 {
 	const char *path = ev->path ? ev->path : "";
@@ -70,7 +105,7 @@ void denials_add(struct denials *d, const struct audit_event *ev)
 		x->times++;
 		return;
 	}
-	if (d->count == DENIALS_MAX) {
+	if (d->count == DENIALS_MAX && !make_room(d, ev)) {
 		d->more++;
 		return;
 	}
