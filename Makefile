@@ -57,7 +57,7 @@ HARD := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=3 -fPIE
 endif
 override CFLAGS += $(CSTD) $(WARN) $(HARD) $(PKG_CFLAGS)
 override LDFLAGS += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SAN)
-LDLIBS = $(PKG_LIBS) -lldns -lpthread
+LDLIBS = $(PKG_LIBS) -lpthread
 
 SRCS := $(filter-out loader/stub%.c sentry/cli/main.c sentry/filtergen.c,$(wildcard \
 	sentry/base/*.c loader/*.c fs/*.c net/*.c sentry/*.c \

@@ -9,7 +9,7 @@
 #include <archive_entry.h>
 #include <stdio.h>
 
-#include "extlib.h"
+#include "../sentry/base/extlib.h"
 
 static struct {
 	bool loaded;

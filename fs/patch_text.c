@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <git2.h>
 
-#include "extlib.h"
+#include "../sentry/base/extlib.h"
 
 #define PATCH_FILE_MAX ((off_t)256 << 20)
 

@@ -3,13 +3,14 @@
  */
 #include "dns.h"
 
-#include <ldns/ldns.h>
+#include "ldnslib.h"
 
 enum { TTL_MAX = 86400 };
 
 static void free_pkt(ldns_pkt **p)
 {
-	ldns_pkt_free(*p);
+	if (*p)
+		ldns_pkt_free(*p);
 }
 
 static void free_wire(uint8_t **p)
@@ -39,6 +40,8 @@ int dns_parse_question(const uint8_t *msg, size_t len, struct dns_question *q)
 	char *text;
 
 	memset(q, 0, sizeof(*q));
+	if (ldnslib_load())
+		return -ENOSYS;
 	q->udp_size = DNS_UDP_MIN;
 	if (len < 12 || msg[2] & 0x80) /* too short, or an answer */
 		return -EBADMSG;
@@ -157,8 +160,11 @@ ssize_t dns_build_reply(const struct dns_question *q, int rcode,
 			const struct dns_answer *answer, uint8_t *buf,
 			size_t limit)
 {
-	ssize_t n = build_reply(q, rcode, answer, false, buf, limit);
+	ssize_t n;
 
+	if (ldnslib_load())
+		return -ENOSYS;
+	n = build_reply(q, rcode, answer, false, buf, limit);
 	return n == -EMSGSIZE ? build_reply(q, rcode, answer, true, buf, limit)
 			      : n;
 }
@@ -166,8 +172,11 @@ ssize_t dns_build_reply(const struct dns_question *q, int rcode,
 ssize_t dns_build_question(uint16_t id, const char *name, uint16_t type,
 			   uint8_t *buf, size_t size)
 {
-	__attribute__((cleanup(free_pkt))) ldns_pkt *p = ldns_pkt_new();
+	__attribute__((cleanup(free_pkt))) ldns_pkt *p = NULL;
 
+	if (ldnslib_load())
+		return -ENOSYS;
+	p = ldns_pkt_new();
 	if (!p)
 		return -ENOMEM;
 	ldns_pkt_set_id(p, id);
@@ -274,6 +283,8 @@ int dns_parse_answer(const uint8_t *msg, size_t len, uint16_t id,
 	const ldns_rr_list *l;
 
 	out->count = 0;
+	if (ldnslib_load())
+		return -ENOSYS;
 	if (len < 12 || len > DNS_MSG_MAX ||
 	    ldns_wire2pkt(&p, msg, len) != LDNS_STATUS_OK ||
 	    !answers(p, id, name, type))

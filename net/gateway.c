@@ -10,6 +10,7 @@
  *    (test: tests/escape/gateway.sh)
  */
 #include "gateway_priv.h"
+#include "ldnslib.h"
 #include "maker.h"
 
 #include <stdio.h>
@@ -263,7 +264,10 @@ NORETURN void gateway_main(struct gateway *g)
 	gw.ms = clock_ms();
 	gw.ep = epoll_create1(EPOLL_CLOEXEC);
 	netmsg_init(&m, NETMSG_STARTED, 0);
-	ret = gw.ep < 0 ? -errno : g->confine();
+	/* The last files that it opens. */
+	ret = gw.ep < 0 ? -errno : ldnslib_load();
+	if (!ret)
+		ret = g->confine();
 	if (!ret)
 		ret = gw_watch(&gw, &gw.main, EPOLLIN);
 	if (!ret)

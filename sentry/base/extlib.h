@@ -7,7 +7,7 @@
 #ifndef CLOCHE_EXTLIB_H
 #define CLOCHE_EXTLIB_H
 
-#include "../sentry/base/base.h"
+#include "base.h"
 
 struct extlib_symbol {
 	const char *name;
