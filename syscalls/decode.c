@@ -151,7 +151,8 @@ static void render_sockaddr(struct strbuf *out, const void *mem, size_t len)
 	const struct sockaddr_in6 *in6 = (const void *)&ss;
 	const size_t head = offsetof(struct sockaddr_un, sun_path);
 
-	memcpy(&ss, mem, len < sizeof(ss) ? len : sizeof(ss));
+	if (mem)
+		memcpy(&ss, mem, len < sizeof(ss) ? len : sizeof(ss));
 	if (len < sizeof(sa_family_t)) {
 		strbuf_puts(out, "null");
 	} else if (ss.ss_family == AF_INET && len >= sizeof(*in)) {
