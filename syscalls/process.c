@@ -333,5 +333,9 @@ int64_t h_pidfd_send_signal(struct call *c)
 
 int64_t h_get_robust_list(struct call *c)
 {
-	return names_self(c, arg_int(c, 0)) ? CALL_CONTINUE : -EPERM;
+	pid_t pid = arg_int(c, 0);
+
+	if (pid && pid != task_vtid(c->task) && pid != tgroup_vpid(c->task->tg))
+		return -EPERM;
+	return CALL_CONTINUE;
 }
