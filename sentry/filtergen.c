@@ -69,5 +69,10 @@ int main(void)
 	print_function("self");
 	print_function("gateway");
 	print_function("maker");
+	filter_free(&jailed);
+	filter_free(&bare);
+	filter_free(&self);
+	filter_free(&gateway);
+	filter_free(&maker);
 	return 0;
 }
