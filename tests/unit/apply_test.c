@@ -69,7 +69,7 @@ static int commit(struct apply *a)
 
 	cr_expect(!half);
 	if (ret < 0)
-		cr_log_warn("%s: %s", path ? path : "?", strerror(-ret));
+		cr_log_info("%s: %s", path ? path : "?", strerror(-ret));
 	free(path);
 	return ret;
 }
