@@ -94,22 +94,31 @@ static int direct_create(struct vfs_ctx *ctx, struct dentry *where,
 	return 0;
 }
 
+static int direct_path(struct ov_node *n, int *fd, char path[32])
+{
+	int ret = ov_lower_path(n, fd);
+
+	if (ret < 0)
+		return ret;
+	snprintf(path, 32, "/proc/self/fd/%d", *fd);
+	return 0;
+}
+
 static int direct_link(struct vfs_ctx *ctx, struct inode *inode,
 		       struct dentry *where)
 {
 	struct ov_node *n = ov_node(inode), *dir = ov_parent_of(where);
 	AUTO_CLOSE int fd = -1;
-	int from, to;
+	char path[32];
+	int to, ret = direct_path(n, &fd, path);
 
 	(void)ctx;
-	from = hostdir_fd(n->lhost);
-	if (from < 0)
-		return from;
-	fd = fcntl(from, F_DUPFD_CLOEXEC, 0);
+	if (ret < 0)
+		return ret;
 	to = hostdir_fd(dir->lhost);
-	if (fd < 0 || to < 0)
-		return to < 0 ? to : -ENFILE;
-	if (linkat(fd, n->lname, to, where->name, 0) < 0)
+	if (to < 0)
+		return to;
+	if (linkat(AT_FDCWD, path, to, where->name, AT_SYMLINK_FOLLOW) < 0)
 		return direct_errno(errno);
 	ov_index_add(dir, where->name, inode);
 	ov_refresh(n);
@@ -204,11 +213,11 @@ static int direct_open(struct vfs_ctx *ctx, struct inode *inode,
 		return vfs_dir_standin(vfs, inode, dentry, &out->fd);
 	if (!S_ISREG(inode->type))
 		return S_ISLNK(inode->type) ? -ELOOP : -ENXIO;
-	ret = hostfs_open_stat(n->lhost, n->lname,
-			       flags & (O_ACCMODE | O_TRUNC | O_APPEND |
-					O_DIRECT | O_SYNC | O_DSYNC |
-					O_NONBLOCK | O_NOFOLLOW),
-			       &n->lst, &fd, &st);
+	ret = ov_lower_open(n,
+			    flags & (O_ACCMODE | O_TRUNC | O_APPEND | O_DIRECT |
+				     O_SYNC | O_DSYNC | O_NONBLOCK |
+				     O_NOFOLLOW),
+			    &fd, &st);
 	if (!ret)
 		ret = vfs_object_add_host(vfs, fd, &st, inode, dentry);
 	if (!ret)
@@ -230,16 +239,6 @@ static int direct_make_store(struct vfs_ctx *ctx, struct inode *inode,
 }
 
 /* ---- attributes ------------------------------------------------------ */
-
-static int direct_path(struct ov_node *n, int *fd, char path[32])
-{
-	int ret = hostfs_open_path(n->lhost, n->lname, fd);
-
-	if (ret < 0)
-		return ret;
-	snprintf(path, 32, "/proc/self/fd/%d", *fd);
-	return 0;
-}
 
 static int direct_apply(struct ov_node *n, const char *path, int fd,
 			const struct vfs_attr *attr)
@@ -321,7 +320,7 @@ static int direct_watch(struct vfs_ctx *ctx, struct inode *inode,
 	struct ov_node *n = ov_node(inode);
 
 	(void)ctx;
-	return hostfs_open_path(n->lhost, n->lname, opath_fd);
+	return ov_lower_path(n, opath_fd);
 }
 
 const struct inode_ops direct_ops = {

@@ -97,6 +97,17 @@ static bool host_is_kernel_fs(int fd)
 	return false;
 }
 
+static bool host_reborn(int fd, struct timespec born)
+{
+	struct statx stx;
+
+	return born.tv_sec &&
+	       !statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &stx) &&
+	       (stx.stx_mask & STATX_BTIME) &&
+	       (stx.stx_btime.tv_sec != born.tv_sec ||
+		stx.stx_btime.tv_nsec != born.tv_nsec);
+}
+
 /* ---- directories ----------------------------------------------------- */
 
 static struct hostdir *hostdir_new(struct hostfs *fs, struct hostdir *parent,
@@ -165,7 +176,8 @@ static int hostdir_open(struct hostdir *d, int parent_fd)
 
 	if (fd < 0)
 		return hostfs_errno(-fd);
-	if (fstat(fd, &st) < 0 || st.st_dev != d->dev || st.st_ino != d->ino) {
+	if (fstat(fd, &st) < 0 || st.st_dev != d->dev || st.st_ino != d->ino ||
+	    host_reborn(fd, d->born)) {
 		close(fd);
 		return -ESTALE;
 	}
@@ -304,20 +316,26 @@ int hostfs_birth(struct hostdir *d, const char *name, const struct stat *want,
 	return 0;
 }
 
-static int host_verify(int fd, const struct stat *want, struct stat *st)
+int hostfs_same(int fd, const struct hostfs_want *want, struct stat *st)
 {
+	const struct stat *old = want->st;
+
 	if (fstat(fd, st) < 0)
 		return -EIO;
-	if (!S_ISREG(st->st_mode) || st->st_dev != want->st_dev ||
-	    st->st_ino != want->st_ino)
+	if (st->st_dev != old->st_dev || st->st_ino != old->st_ino ||
+	    ((st->st_mode ^ old->st_mode) & S_IFMT))
 		return -ESTALE;
-	return 0;
+	/* Most are as they were, and need no second question. */
+	if (st->st_ctim.tv_sec == old->st_ctim.tv_sec &&
+	    st->st_ctim.tv_nsec == old->st_ctim.tv_nsec)
+		return 0;
+	return host_reborn(fd, want->born) ? -ESTALE : 0;
 }
 
 /* A tree that may change is opened O_PATH first, so that opening a FIFO or a
  * device that was put there meanwhile has no effect. */
 static int host_open_checked(int dirfd, const char *name, int flags,
-			     const struct stat *want)
+			     const struct hostfs_want *want)
 {
 	char path[64];
 	AUTO_CLOSE int pfd = host_openat(dirfd, name, O_PATH);
@@ -326,7 +344,8 @@ static int host_open_checked(int dirfd, const char *name, int flags,
 
 	if (pfd < 0)
 		return pfd;
-	ret = host_verify(pfd, want, &st);
+	ret = S_ISREG(want->st->st_mode) ? hostfs_same(pfd, want, &st)
+					 : -ESTALE;
 	if (ret < 0)
 		return ret;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", pfd);
@@ -338,23 +357,25 @@ static int host_open_checked(int dirfd, const char *name, int flags,
 int hostfs_open(struct hostdir *d, const char *name, int flags,
 		const struct stat *want, int *fd)
 {
+	struct hostfs_want w = {.flags = flags, .st = want};
 	struct stat st;
 
-	return hostfs_open_stat(d, name, flags, want, fd, &st);
+	return hostfs_open_stat(d, name, &w, fd, &st);
 }
 
-int hostfs_open_stat(struct hostdir *d, const char *name, int flags,
-		     const struct stat *want, int *fd, struct stat *st)
+int hostfs_open_stat(struct hostdir *d, const char *name,
+		     const struct hostfs_want *want, int *fd, struct stat *st)
 {
-	int dirfd = hostdir_fd(d);
+	int dirfd = hostdir_fd(d), flags = want->flags;
 	int ret, got, noatime, keep = flags & (O_APPEND | O_DIRECT);
 	bool asked = flags & O_NONBLOCK;
 
 	if (dirfd < 0)
 		return dirfd;
 	flags |= O_NONBLOCK | O_NOCTTY;
-	noatime = d->fs->euid == 0 || d->fs->euid == want->st_uid ? O_NOATIME
-								   : 0;
+	noatime = d->fs->euid == 0 || d->fs->euid == want->st->st_uid
+			  ? O_NOATIME
+			  : 0;
 	for (;;) {
 		got = d->changes ?
 			host_open_checked(dirfd, name, flags | noatime, want) :
@@ -365,7 +386,9 @@ int hostfs_open_stat(struct hostdir *d, const char *name, int flags,
 	}
 	if (got < 0)
 		return hostfs_errno(-got);
-	ret = host_verify(got, want, st);
+	ret = hostfs_same(got, want, st);
+	if (!ret && !S_ISREG(st->st_mode))
+		ret = -ESTALE;
 	if (ret < 0) {
 		close(got);
 		return ret;

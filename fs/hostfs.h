@@ -40,6 +40,14 @@ struct hostdir {
 	ino_t ino;
 	bool kernel; /* of a kernel file system: shown empty */
 	bool changes; /* the host may change it under us; children as well */
+	struct timespec born; /* tv_sec 0: not known */
+};
+
+/* What is to be found: numbers alone may mean a later file. */
+struct hostfs_want {
+	int flags; /* of open(2) */
+	const struct stat *st;
+	struct timespec born; /* tv_sec 0: not known */
 };
 
 void hostfs_init(struct hostfs *fs, bool trusted);
@@ -75,10 +83,18 @@ int MUST_CHECK hostfs_birth(struct hostdir *d, const char *name,
 /* Opens a regular file that must be the one in *want (dev, ino): -ESTALE. */
 int MUST_CHECK hostfs_open(struct hostdir *d, const char *name, int flags,
 			   const struct stat *want, int *fd);
-/* The same; *st is what it is now. */
-int MUST_CHECK hostfs_open_stat(struct hostdir *d, const char *name, int flags,
-				const struct stat *want, int *fd,
+/* The same, born then if that is known; *st is what it is now. */
+int MUST_CHECK hostfs_open_stat(struct hostdir *d, const char *name,
+				const struct hostfs_want *want, int *fd,
 				struct stat *st);
+/*
+ * Is fd the file that *want described? -ESTALE: it has another number, type or
+ * birth. The host uses the number of a removed file again at once.
+ * LIMIT: two files made within a tick of its clock (4 ms) are born together,
+ * and where a file system does not tell births the number counts alone.
+ */
+int MUST_CHECK hostfs_same(int fd, const struct hostfs_want *want,
+			   struct stat *st);
 /* O_PATH descriptor of a file (name) or of d itself (name NULL). Owned. */
 int MUST_CHECK hostfs_open_path(struct hostdir *d, const char *name, int *fd);
 /* A readable descriptor of d, for getdents. Owned. */

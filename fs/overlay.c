@@ -107,6 +107,11 @@ void overlay_host_changes(struct inode *dir)
 			continue;
 		n->lhost->changes = true;
 		ov_host_changes(n);
+		if (n->has_lower && n->parent && n->lhost->parent &&
+		    S_ISDIR(n->inode->type))
+			ov_lower_ask_birth(n, n->lhost->parent, n->lhost->name);
+		else if (n->lname)
+			ov_lower_ask_birth(n, n->lhost, n->lname);
 	}
 }
 

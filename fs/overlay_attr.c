@@ -174,7 +174,7 @@ ssize_t ov_readlink(struct vfs_ctx *ctx, struct inode *inode, char *buf,
 	if (!S_ISLNK(inode->type))
 		return -EINVAL;
 	if (!n->target)
-		return hostfs_readlink(n->lhost, n->lname, buf, size);
+		return ov_lower_readlink(n, buf, size);
 	len = strlen(n->target);
 	if (len > size)
 		len = size;

@@ -166,7 +166,8 @@ static void copy_put(struct ov_copy *c)
 
 static int copy_open(struct ov_node *n, int *src, int *dst)
 {
-	int ret = hostfs_open(n->lhost, n->lname, O_RDONLY, &n->lst, src);
+	struct stat st;
+	int ret = ov_lower_open(n, O_RDONLY, src, &st);
 
 	if (ret < 0)
 		return ret == -ESTALE ? -ENOENT : ret;

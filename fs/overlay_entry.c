@@ -73,7 +73,7 @@ void ov_entry_clear(struct ov_node *dir, const char *name)
 	struct stat st;
 
 	if (ov_lower_has(dir, name, &st)) {
-		struct ov_node *n = ov_lower_find(dir, &st);
+		struct ov_node *n = ov_lower_known(dir, name, &st);
 
 		if (n)
 			inode_get(n->inode);

@@ -99,10 +99,126 @@ void ov_lower_rehash(struct ov_node *n)
 	n->hashed = true;
 }
 
+/* ---- numbers that the host uses again -------------------------------- */
+
+void ov_lower_ask_birth(struct ov_node *n, struct hostdir *dir,
+			const char *name)
+{
+	if (hostfs_birth(dir, name, &n->lst, &n->lborn))
+		n->lborn.tv_sec = 0;
+	if (S_ISDIR(n->inode->type))
+		n->lhost->born = n->lborn;
+}
+
+/* What n was is gone from the host; what the guest has of its own stays. */
+static void ov_lower_lost(struct ov_node *n)
+{
+	ov_lower_unhash(n);
+	if (n->upper || !list_empty(&n->names))
+		return;
+	n->inode->gone = true;
+	n->nlink = 0;
+}
+
+/* Not every file system counts a directory's links: the name has a say, too. */
+static bool ov_dir_dead(const struct hostdir *d, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_nlink)
+		return false;
+	return hostfs_stat(d->parent, d->name, &st) < 0 ||
+	       st.st_dev != d->dev || st.st_ino != d->ino;
+}
+
+bool ov_dir_lost(struct ov_node *dir)
+{
+	int fd;
+
+	if (!dir->has_lower || !dir->lhost->changes || !dir->lhost->parent ||
+	    dir->upper || !list_empty(&dir->names))
+		return false;
+	fd = hostdir_fd(dir->lhost);
+	if (fd >= 0 ? !ov_dir_dead(dir->lhost, fd)
+		    : fd != -ENOENT && fd != -ESTALE)
+		return false;
+	ov_lower_lost(dir);
+	return true;
+}
+
+static bool ov_reborn(const struct ov_node *n, struct hostdir *dir,
+		      const char *name, const struct stat *st)
+{
+	struct timespec born;
+
+	if (!n->lborn.tv_sec || (st->st_ctim.tv_sec == n->lst.st_ctim.tv_sec &&
+				 st->st_ctim.tv_nsec == n->lst.st_ctim.tv_nsec))
+		return false;
+	return !hostfs_birth(dir, name, st, &born) &&
+	       (born.tv_sec != n->lborn.tv_sec ||
+		born.tv_nsec != n->lborn.tv_nsec);
+}
+
+struct ov_node *ov_lower_known(struct ov_node *dir, const char *name,
+			       const struct stat *st)
+{
+	struct ov_node *n = ov_lower_find(dir, st);
+
+	if (!n || !dir->lhost->changes || !ov_reborn(n, dir->lhost, name, st))
+		return n;
+	ov_lower_lost(n);
+	return NULL;
+}
+
+static struct hostfs_want ov_want(const struct ov_node *n, int flags)
+{
+	return (struct hostfs_want){
+		.flags = flags,
+		.st = &n->lst,
+		.born = n->lborn,
+	};
+}
+
+int ov_lower_open(struct ov_node *n, int flags, int *fd, struct stat *st)
+{
+	struct hostfs_want want = ov_want(n, flags);
+
+	return hostfs_open_stat(n->lhost, n->lname, &want, fd, st);
+}
+
+int ov_lower_path(struct ov_node *n, int *fd)
+{
+	struct hostfs_want want = ov_want(n, O_PATH);
+	AUTO_CLOSE int got = -1;
+	struct stat st;
+	int ret = hostfs_open_path(n->lhost, n->lname, &got);
+
+	if (!ret && n->lhost->changes)
+		ret = hostfs_same(got, &want, &st);
+	if (!ret)
+		*fd = fd_take(&got);
+	return ret;
+}
+
+ssize_t ov_lower_readlink(struct ov_node *n, char *buf, size_t size)
+{
+	AUTO_CLOSE int fd = -1;
+	ssize_t len;
+	int ret;
+
+	if (!n->lhost->changes)
+		return hostfs_readlink(n->lhost, n->lname, buf, size);
+	ret = ov_lower_path(n, &fd);
+	if (ret < 0)
+		return ret;
+	len = readlinkat(fd, "", buf, size);
+	return len < 0 ? hostfs_errno(errno) : len;
+}
+
 struct inode *ov_lower_node(struct ov_node *dir, const char *name,
 			    const struct stat *st)
 {
-	struct ov_node *n = ov_lower_find(dir, st);
+	struct ov_node *n = ov_lower_known(dir, name, st);
 	struct ov *ov = dir->ov;
 
 	if (n) {
@@ -122,8 +238,10 @@ struct inode *ov_lower_node(struct ov_node *dir, const char *name,
 		n->lhost = hostdir_get(dir->lhost);
 		n->lname = xstrdup(name);
 	}
-	if (dir->lhost->changes)
+	if (dir->lhost->changes) {
 		ov_host_changes(n);
+		ov_lower_ask_birth(n, dir->lhost, name);
+	}
 	htable_add(&ov->lower, &n->by_lower, ov_lower_hash(dir, st));
 	n->hashed = true;
 	return n->inode;
@@ -157,8 +275,12 @@ int ov_lookup(struct vfs_ctx *ctx, struct inode *inode, const char *name,
 	    (dentry_child_mask(inode->dir_dentry, name) & VFS_MASK_NOLOWER))
 		return -ENOENT;
 	ret = hostfs_stat(dir->lhost, name, &st);
+	if (ret == -ENOENT || ret == -ESTALE) {
+		ov_dir_lost(dir);
+		return -ENOENT;
+	}
 	if (ret < 0)
-		return ret == -ESTALE ? -ENOENT : ret;
+		return ret;
 	*out = ov_lower_node(dir, name, &st);
 	return 0;
 }
@@ -188,7 +310,8 @@ void ov_refresh(struct ov_node *n)
 		fd = hostdir_fd(n->lhost);
 		if (fd < 0 || fstatat(fd, "", &st, AT_EMPTY_PATH) < 0)
 			return;
-	} else if (hostfs_stat(n->lhost, n->lname, &st) < 0) {
+	} else if (hostfs_stat(n->lhost, n->lname, &st) < 0 ||
+		   ov_reborn(n, n->lhost, n->lname, &st)) {
 		return;
 	}
 	if (st.st_dev == n->lst.st_dev && st.st_ino == n->lst.st_ino)

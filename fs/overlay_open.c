@@ -54,9 +54,8 @@ static int ov_open_lower(struct ov_node *n, struct dentry *dentry, int flags,
 {
 	AUTO_CLOSE int fd = -1;
 	struct stat st;
-	int ret = hostfs_open_stat(n->lhost, n->lname,
-				   flags & OV_OPEN_FLAGS & ~O_NOATIME, &n->lst,
-				   &fd, &st);
+	int ret =
+		ov_lower_open(n, flags & OV_OPEN_FLAGS & ~O_NOATIME, &fd, &st);
 
 	if (ret < 0)
 		return ret == -ESTALE ? -ENOENT : ret;

@@ -102,6 +102,8 @@ struct ov_node {
 	struct hostdir *lhost; /* of a directory: itself; else its parent */
 	char *lname;	       /* of others: name in lhost */
 	struct stat lst;
+	struct timespec lborn;	  /* lst's birth, where the host's may change;
+				   * tv_sec 0: not known */
 	struct change_ident base; /* the lower that was seen or copied up */
 	uint32_t writer;	  /* who changed it last; vfs_writer */
 
@@ -171,6 +173,22 @@ void ov_lower_placed(struct ov_node *n, struct ov_node *dir,
 struct inode *ov_lower_node(struct ov_node *dir, const char *name,
 			    const struct stat *st);
 void ov_refresh(struct ov_node *n);
+/* Asks for lborn, by the name (dir, name). */
+void ov_lower_ask_birth(struct ov_node *n, struct hostdir *dir,
+			const char *name);
+/* Has the host removed the directory, and the guest nothing of its own
+ * there? Then it is gone for good. */
+bool ov_dir_lost(struct ov_node *dir);
+/* ov_lower_find for what was found as (dir, name), which is the node's file
+ * and not a later one with its number. */
+struct ov_node *ov_lower_known(struct ov_node *dir, const char *name,
+			       const struct stat *st);
+/* Opens n's regular lower file or, O_PATH, any; -ESTALE: another has its
+ * name. *st: what it is now. */
+int MUST_CHECK ov_lower_open(struct ov_node *n, int flags, int *fd,
+			     struct stat *st);
+int MUST_CHECK ov_lower_path(struct ov_node *n, int *fd);
+ssize_t MUST_CHECK ov_lower_readlink(struct ov_node *n, char *buf, size_t size);
 
 /* overlay_entry.c */
 struct ov_entry *ov_entry_find(const struct ov_node *dir, const char *name);

@@ -319,6 +319,8 @@ int ov_readdir(struct vfs_ctx *ctx, struct inode *inode, off_t *pos,
 	int ret = 0;
 
 	(void)ctx;
+	if (!*pos && ov_dir_lost(dir))
+		return -ENOENT;
 	if (!dir->dir->index)
 		ret = index_make(dir);
 	else if (!*pos && dir->has_lower && dir->lhost->changes)

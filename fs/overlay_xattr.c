@@ -97,7 +97,7 @@ static int xattr_lower_path(struct ov_node *n, int *fd, char path[32])
 
 	if (!n->has_lower || S_ISLNK(n->inode->type))
 		return -ENODATA;
-	ret = hostfs_open_path(n->lhost, n->lname, fd);
+	ret = ov_lower_path(n, fd);
 	if (ret < 0)
 		return ret;
 	snprintf(path, 32, "/proc/self/fd/%d", *fd);

@@ -103,7 +103,7 @@ int vfs_readdir(struct vfs_ctx *ctx, const struct vref *dir, off_t *pos,
 	r.dir = i->dir_dentry ? i->dir_dentry : dir->dentry;
 	if (!i->ops->readdir)
 		return -ENOTDIR;
-	if (r.dir && r.dir->deleted)
+	if (i->gone || (r.dir && r.dir->deleted))
 		return -ENOENT;
 	if (*pos < 0)
 		return -EINVAL;

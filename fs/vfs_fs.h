@@ -148,6 +148,8 @@ struct inode {
 	bool link_stable; /* symlink: text never changes and is the same for
 			   * all: the core keeps it after the first readlink */
 	bool no_negative; /* directory: do not cache absent names */
+	bool gone; /* removed by others: no look-up finds it again, whatever has
+		    * its number, and a directory takes no new names */
 	char *link;	  /* core's copy of the text; owned by the core */
 	struct origin *was; /* renamed directory: its first path, whose rules
 			     * still hold for what lies below; the core's */

@@ -29,7 +29,7 @@ void walk_fini(struct walk *w)
 static bool same_inode(const struct inode *a, const struct inode *b)
 {
 	return a == b || (a->ino == b->ino && a->sb == b->sb &&
-			  a->type == b->type && a->ops == b->ops);
+			  a->type == b->type && a->ops == b->ops && !a->gone);
 }
 
 /* The file system's answer for d comes to be in the tree. */
@@ -67,6 +67,8 @@ static int child_slow(struct vfs_ctx *ctx, struct dentry *dir, struct dentry *d,
 	if (d->mounted || d->stub || (d->mask & VFS_MASK_HIDE))
 		return 0;
 	err = dir->inode->ops->lookup(ctx, dir->inode, d->name, &found);
+	if (err && dir->inode->gone)
+		return err;
 	if (err && err != -ENOENT) {
 		if (!d->inode)
 			d->stale = true;
@@ -83,7 +85,7 @@ int walk_child(struct vfs_ctx *ctx, struct dentry *dir, const char *name,
 
 	if (!dir->inode->ops->lookup)
 		return -ENOTDIR;
-	if (dir->deleted)
+	if (dir->deleted || dir->inode->gone)
 		return -ENOENT;
 	if (len > NAME_LEN_MAX)
 		return -ENAMETOOLONG;
