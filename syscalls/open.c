@@ -6,9 +6,10 @@
  * block (a FIFO without its other end) or takes long (a copy-up) goes to a
  * worker.
  *
- * The kernel reserves a number before it looks at the path. Here a full table
- * shows at injection: what makes or truncates a file asks first, and a file
- * made all the same, since another thread took the last number, goes again.
+ * The kernel reserves a number when it has copied the path, before it walks.
+ * Here a full table shows at injection: what makes or truncates a file asks
+ * first, what fails asks afterwards, and a file made all the same, since
+ * another thread took the last number, goes again.
  */
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -217,6 +218,7 @@ static int64_t open_how(struct call *c, gfd_t dirfd, const char *path,
 {
 	struct vfs_opened o = {.fd = -1, .block_dir = -1};
 	int flags = (int)how->flags;
+	bool asks = path && path[0], asked;
 	struct vfs_at at;
 	unsigned walk;
 	int64_t ret;
@@ -226,17 +228,18 @@ static int64_t open_how(struct call *c, gfd_t dirfd, const char *path,
 		ret = how_check_resolve(how, &walk);
 	if (ret)
 		return ret;
-	if ((flags & (O_CREAT | O_TRUNC)) && !table_has_room(c))
+	asked = asks && (flags & (O_CREAT | O_TRUNC));
+	if (asked && !table_has_room(c))
 		return -EMFILE;
 	c->in_root = walk & VFS_IN_ROOT;
 	ret = call_at(c, dirfd, path, &at);
+	if (!ret)
+		ret = vfs_open(&c->vfs, &at, flags, (mode_t)how->mode, walk,
+			       &o);
 	if (ret)
-		return ret;
-	ret = vfs_open(&c->vfs, &at, flags, (mode_t)how->mode, walk, &o);
-	if (!ret) {
-		call_resolved(c, path, &o.ref);
-		ret = open_finish(c, &o, flags);
-	}
+		return asks && !asked && !table_has_room(c) ? -EMFILE : ret;
+	call_resolved(c, path, &o.ref);
+	ret = open_finish(c, &o, flags);
 	vfs_opened_fini(&o);
 	return ret;
 }

@@ -274,6 +274,17 @@ TEST(open_with_a_full_table_changes_nothing)
 	ERR(open("f", O_CREAT | O_WRONLY, 0644), EMFILE);
 	ERR(open("old", O_TRUNC | O_WRONLY), EMFILE);
 	ERR(open("old", O_RDONLY), EMFILE);
+	/* before any fault that the path has, but not of the path itself */
+	ERR(open("none", O_RDONLY), EMFILE);
+	ERR(open("old/under", O_RDONLY), EMFILE);
+	ERR(openat(-5, "old", O_RDONLY), EMFILE);
+	ERR(open("old", O_RDONLY | O_DIRECTORY), EMFILE);
+	ERR(open("old", O_CREAT | O_EXCL | O_WRONLY, 0644), EMFILE);
+	ERR(open("none", O_PATH), EMFILE);
+	ERR(open("", O_RDONLY), ENOENT);
+	ERR(open("", O_CREAT | O_WRONLY, 0644), ENOENT);
+	ERR(open((char *)8, O_CREAT | O_WRONLY, 0644), EFAULT);
+	ERR(open("old", O_CREAT | O_DIRECTORY, 0644), EINVAL);
 	struct stat st;
 	ERR(stat("f", &st), ENOENT);
 	OK(stat("old", &st));
