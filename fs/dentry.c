@@ -86,7 +86,7 @@ struct inode *dentry_inode(const struct dentry *d)
 
 bool dentry_deleted(const struct dentry *d)
 {
-	return d->deleted;
+	return d->deleted || (d->inode && d->inode->gone);
 }
 
 void vref_put(struct vref *ref)
@@ -202,7 +202,7 @@ ssize_t dentry_path(const struct dentry *d, const struct dentry *root,
 	if (!size)
 		return -ENAMETOOLONG;
 	*--end = '\0';
-	if (d->deleted) {
+	if (dentry_deleted(d)) {
 		if ((size_t)(end - buf) < sizeof(deleted) - 1)
 			return -ENAMETOOLONG;
 		end -= sizeof(deleted) - 1;

@@ -222,7 +222,7 @@ static int open_tmpfile(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
 		return err;
 	if (!dir.inode->ops->tmpfile)
 		return -EOPNOTSUPP;
-	if (dir.dentry && dir.dentry->deleted)
+	if (dir.dentry && dentry_deleted(dir.dentry))
 		return -ENOENT;
 	mode = S_IFREG | ((mode & 07777u) & ~(ctx->umask & 0777u));
 	err = dir.inode->ops->tmpfile(ctx, dir.inode, flags, mode, out);

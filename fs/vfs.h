@@ -120,6 +120,7 @@ struct inode *dentry_inode(const struct dentry *d); /* borrowed, or NULL */
  */
 ssize_t dentry_path(const struct dentry *d, const struct dentry *root,
 		    char *buf, size_t size);
+/* LIMIT: what the host removed counts once something was asked of it. */
 bool dentry_deleted(const struct dentry *d);
 
 /* ---- set-up ---------------------------------------------------------- */

@@ -251,6 +251,7 @@ static void removed_dir(struct vref *dir, bool read_first)
 		     -ENOENT);
 	cr_expect_eq(vfs_getattr(&f.ctx, dir, &st), 0);
 	cr_expect(S_ISDIR(st.stx_mode));
+	cr_expect(dentry_deleted(dir->dentry));
 	/* The way up is still there. */
 	cr_expect_eq(lookup_in(dir, ".."), 0);
 	cr_expect_eq(lookup_in(dir, "."), 0);
