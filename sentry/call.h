@@ -76,6 +76,7 @@ struct call {
 	struct vref dirs[2];	 /* counted: what dirfds referred to */
 	struct vfs_at at[2];	 /* what call_at gave out, bases in dirs */
 	unsigned nat;
+	bool is_plan; /* the stub asked for its plan */
 	bool decoded, want_text, finished;
 	bool in_root; /* openat2's RESOLVE_IN_ROOT: a base is the root, too */
 	bool by_fd; /* an empty path meant the descriptor: no name decided */

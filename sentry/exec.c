@@ -466,6 +466,7 @@ int64_t exec_answer_plan(struct call *c)
 
 	if (!p || !p->committed)
 		return -EBADF; /* what any other program gets */
+	c->is_plan = true;
 	c->task->tg->exec_plan = NULL;
 	ret = inject_images(c, p);
 	if (!ret)

@@ -60,23 +60,25 @@ struct init {
 	bool bare;
 	struct running running[JAIL_COMMANDS];
 	sigset_t mask; /* what commands start with */
+	bool fatal; /* what fails now is no reason for bare mode */
 };
 
 /* Reports what failed and ends the child; the sentry falls back or dies. */
-NORETURN static void init_fail(int sock, const char *what)
+NORETURN static void init_fail(struct init *in, const char *what)
 {
-	struct jail_msg m = {.kind = JAIL_FAILED, .value = errno};
+	struct jail_msg m = {.kind = JAIL_FAILED, .value = errno,
+			     .fatal = in->fatal};
 
 	snprintf(m.text, sizeof(m.text), "%s", what);
-	if (jail_send(sock, &m, NULL, 0))
+	if (jail_send(in->sock, &m, NULL, 0))
 		_exit(1);
 	_exit(0);
 }
 
-#define MUST(sock, what, expr)                \
+#define MUST(in, what, expr)                  \
 	do {                                  \
 		if ((long)(expr) < 0)         \
-			init_fail(sock, what); \
+			init_fail(in, what);  \
 	} while (0)
 
 static void init_ids(struct init *in)
@@ -93,10 +95,10 @@ static void init_ids(struct init *in)
 
 	/* Denied where an unprivileged user made the maps: no groups then. */
 	if (setgroups(0, NULL) < 0 && errno != EPERM)
-		init_fail(in->sock, "setgroups");
+		init_fail(in, "setgroups");
 	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
-	MUST(in->sock, "setresgid", setresgid(gid, gid, gid));
-	MUST(in->sock, "setresuid", setresuid(uid, uid, uid));
+	MUST(in, "setresgid", setresgid(gid, gid, gid));
+	MUST(in, "setresuid", setresuid(uid, uid, uid));
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* setresuid cleared it */
 }
 
@@ -173,7 +175,7 @@ static int init_make_store(struct init *in)
 	snprintf(inodes, sizeof(inodes), "%llu",
 		 (unsigned long long)jail_store_inodes(in->cfg));
 	mnt = fs_make("tmpfs", opts);
-	MUST(in->sock, "a tmpfs for the store", mnt);
+	MUST(in, "a tmpfs for the store", mnt);
 	return open_root_of(mnt);
 }
 
@@ -181,10 +183,10 @@ static void write_stub(struct init *in)
 {
 	int fd = open("s", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
 
-	MUST(in->sock, "writing the stub", fd);
+	MUST(in, "writing the stub", fd);
 	if (write(fd, stub_image, stub_image_size) != (ssize_t)stub_image_size)
-		init_fail(in->sock, "writing the stub");
-	MUST(in->sock, "chmod of the stub", fchmod(fd, 0555));
+		init_fail(in, "writing the stub");
+	MUST(in, "chmod of the stub", fchmod(fd, 0555));
 	close(fd);
 }
 
@@ -197,20 +199,20 @@ static void init_root(struct init *in)
 	static const char *const places[] = {"/tmp", "/mnt", "/proc", "/dev"};
 	int mnt = fs_make("tmpfs", opts), ret = -1;
 
-	MUST(in->sock, "a tmpfs for the empty root", mnt);
-	MUST(in->sock, "private mounts",
+	MUST(in, "a tmpfs for the empty root", mnt);
+	MUST(in, "private mounts",
 	     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(places) && ret < 0; i++)
 		ret = syscall(SYS_move_mount, mnt, "", AT_FDCWD, places[i],
 			      MOVE_FROM_EMPTY) < 0 ? -1 : chdir(places[i]);
-	MUST(in->sock, "mounting the empty root", ret);
+	MUST(in, "mounting the empty root", ret);
 	close(mnt);
 	write_stub(in);
-	MUST(in->sock, "pivot_root", syscall(SYS_pivot_root, ".", "."));
-	MUST(in->sock, "detaching the host's root",
+	MUST(in, "pivot_root", syscall(SYS_pivot_root, ".", "."));
+	MUST(in, "detaching the host's root",
 	     umount2(".", MNT_DETACH));
-	MUST(in->sock, "chdir to the empty root", chdir("/"));
-	MUST(in->sock, "read-only root",
+	MUST(in, "chdir to the empty root", chdir("/"));
+	MUST(in, "read-only root",
 	     mount(NULL, "/", NULL,
 		   MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
 		   NULL));
@@ -223,9 +225,9 @@ static void init_loopback(struct init *in)
 
 	if (s < 0)
 		return; /* a kernel without IPv4 has no loopback either */
-	MUST(in->sock, "loopback", ioctl(s, SIOCGIFFLAGS, &ifr));
+	MUST(in, "loopback", ioctl(s, SIOCGIFFLAGS, &ifr));
 	ifr.ifr_flags |= IFF_UP | IFF_RUNNING;
-	MUST(in->sock, "loopback", ioctl(s, SIOCSIFFLAGS, &ifr));
+	MUST(in, "loopback", ioctl(s, SIOCSIFFLAGS, &ifr));
 }
 
 /* Threads of our user on the whole machine. */
@@ -262,13 +264,13 @@ static void init_limit_pids(struct init *in)
 	rlim_t most = in->cfg->limits.pids;
 	struct rlimit r;
 
-	MUST(in->sock, "process limit", getrlimit(RLIMIT_NPROC, &r));
+	MUST(in, "process limit", getrlimit(RLIMIT_NPROC, &r));
 	if (in->bare)
 		most += user_threads();
-	if (in->bare && most > r.rlim_max)
-		most = r.rlim_max;
+	if (most > r.rlim_max)
+		most = r.rlim_max; /* the caller's own limit is lower */
 	r = (struct rlimit){most, most};
-	MUST(in->sock, "process limit", setrlimit(RLIMIT_NPROC, &r));
+	MUST(in, "process limit", setrlimit(RLIMIT_NPROC, &r));
 }
 
 static void init_limits(struct init *in)
@@ -279,9 +281,9 @@ static void init_limits(struct init *in)
 
 	/* A hard limit of 0 was found harmless by jail_core_limit. */
 	if (setrlimit(RLIMIT_CORE, &core) < 0 && errno != EPERM)
-		init_fail(in->sock, "core limit");
+		init_fail(in, "core limit");
 	if (setrlimit(RLIMIT_NOFILE, &in->cfg->nofile) < 0)
-		init_fail(in->sock, "limit of open files");
+		init_fail(in, "limit of open files");
 	if (l->pids)
 		init_limit_pids(in);
 }
@@ -301,14 +303,14 @@ static void init_drop(struct init *in)
 		/* setresuid left it permitted, but not in effect */
 		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_SETPCAP);
 		if (capng_apply(CAPNG_SELECT_CAPS))
-			init_fail(in->sock, "capabilities");
-		MUST(in->sock, "securebits",
+			init_fail(in, "capabilities");
+		MUST(in, "securebits",
 		     prctl(PR_SET_SECUREBITS, bits, 0, 0, 0));
 	}
 	capng_clear(privileged ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS);
 	if (capng_apply(privileged ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS))
-		init_fail(in->sock, "dropping capabilities");
-	MUST(in->sock, "no_new_privs",
+		init_fail(in, "dropping capabilities");
+	MUST(in, "no_new_privs",
 	     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 }
 
@@ -337,24 +339,25 @@ static void init_build(struct init *in, const char *bare_dir)
 	} else {
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 		if (chdir("/") < 0)
-			init_fail(in->sock, "chdir /");
+			init_fail(in, "chdir /");
 	}
+	in->fatal = true;
 	init_limits(in);
 	init_drop(in);
 	snprintf(stub, sizeof(stub), "%s%s", in->bare ? bare_dir : "",
 		 in->bare ? "/stub" : "/s");
-	MUST(in->sock, "looking at the stub", stat(stub, &st));
+	MUST(in, "looking at the stub", stat(stub, &st));
 	m.stub_dev = st.st_dev;
 	m.stub_ino = st.st_ino;
 	ll = landlock_restrict(stub);
 	errno = -ll;
-	MUST(in->sock, "Landlock", ll);
+	MUST(in, "Landlock", ll);
 	m.landlock = ll > 0;
 	/* Changing ids made us undumpable, which would keep the tracer out. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	int null = open("/", O_PATH | O_CLOEXEC);
 
-	MUST(in->sock, "opening the empty root", null);
+	MUST(in, "opening the empty root", null);
 	for (unsigned i = 0; i < 2; i++) {
 		if (fds[i] >= 0)
 			m.fdmask |= 1u << i;
@@ -454,6 +457,8 @@ NORETURN static void command_exec(const struct command *c)
 			p++;
 		}
 	}
+	if (!name[0])
+		err = ENOENT;
 	if (err == EACCES && strchr(name, '/') && stat(name, &st) == 0 &&
 	    S_ISDIR(st.st_mode))
 		err = EISDIR;
@@ -526,6 +531,15 @@ static void tell_exited(struct init *in, uint32_t id, int status)
 	init_tell(in, &m);
 }
 
+/* The process limit, most likely: errno says. */
+static void tell_unstarted(struct init *in, uint32_t id)
+{
+	struct jail_msg m = {.kind = JAIL_EXITED, .value = 125 << 8, .id = id};
+
+	snprintf(m.text, sizeof(m.text), "%s", strerror(errno));
+	init_tell(in, &m);
+}
+
 static void init_run(struct init *in, const struct jail_msg *m, const int *fds)
 {
 	struct running *r = in->running;
@@ -539,7 +553,7 @@ static void init_run(struct init *in, const struct jail_msg *m, const int *fds)
 	if (pid > 0)
 		*r = (struct running){m->id, pid, m->value != 0};
 	else
-		tell_exited(in, m->id, 125 << 8);
+		tell_unstarted(in, m->id);
 }
 
 static void init_reap(struct init *in)

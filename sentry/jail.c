@@ -241,6 +241,7 @@ static int jail_wait_ready(struct jail *j)
 		m.text[sizeof(m.text) - 1] = '\0';
 		snprintf(j->reason, sizeof(j->reason), "%s: %s", m.text,
 			 strerror(m.value));
+		j->fatal = m.fatal;
 		return -m.value;
 	}
 	if (m.fdmask & 1 && j->store_fd < 0)

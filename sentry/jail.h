@@ -34,6 +34,7 @@ struct jail {
 	char *bare_dir;	 /* bare: host directory of stub and store */
 	char reason[256]; /* why the jail could not be built */
 	bool landlock;	 /* this wall stands */
+	bool fatal;	 /* reason is none for bare mode */
 };
 
 /*
@@ -77,6 +78,7 @@ struct jail_msg {
 	uint32_t fdmask; /* JAIL_RUN: bit n: descriptor n is attached; bit 3:
 			  * the terminal. Before them: the command's block */
 	uint32_t landlock;
+	uint32_t fatal; /* JAIL_FAILED: bare mode would not help */
 	uint64_t stub_dev, stub_ino;
 	char text[200];
 };

@@ -114,6 +114,9 @@ static void jail_or_bare(struct run *r)
 		ret = jail_build(&r->jail, cfg, false);
 		if (!ret)
 			return;
+		if (r->jail.fatal)
+			die("cannot start a sandbox: %s; see `cloche doctor`",
+			    r->jail.reason);
 		log_warn("user namespaces do not work here (%s); running in "
 			 "bare mode: weaker walls, no internet sockets; see "
 			 "`cloche doctor`", r->jail.reason);
@@ -299,6 +302,19 @@ static void audit_start(struct run *r)
 	strbuf_fini(&b);
 }
 
+/* On the audit writer's thread. What is not recorded must not happen. */
+static void on_audit_failure(void *arg, int err)
+{
+	struct run *r = arg;
+
+	(void)err;
+	r->audit_broken = true;
+	r->s.ending = true;
+	if (syscall(SYS_pidfd_send_signal, r->s.init_pidfd, SIGKILL, NULL, 0) <
+	    0)
+		log_debug("init has gone: %s", strerror(errno));
+}
+
 static void start_threads(struct run *r)
 {
 	struct sentry *s = &r->s;
@@ -373,6 +389,10 @@ static void on_jail_message(struct run *r)
 	if (r->ended)
 		return;
 	r->ended = true;
+	if (ret == 0 && m.text[0])
+		log_info("the command cannot be started: %.199s; --pids is "
+			 "%llu", m.text,
+			 (unsigned long long)r->s.cfg->limits.pids);
 	if (ret == 0)
 		r->s.exit_status = WIFSIGNALED(m.value) ?
 					   128 + WTERMSIG(m.value) :
@@ -391,7 +411,11 @@ static void on_signal(struct run *r)
 	while (read(r->sigfd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		int sig = (int)si.ssi_signo;
 
-		if (!keeps)
+		/* Who asks twice does not want to wait for a program that
+		 * is stopped, or does not listen. */
+		if (!keeps && sig != SIGINT && r->asked_to_end++)
+			run_kill(r);
+		else if (!keeps)
 			jail_signal(&r->jail, r->first, sig);
 		else if (sig == SIGTERM || sig == SIGINT)
 			run_end(&r->s, 128 + sig);
@@ -412,7 +436,7 @@ static void limit_reached(struct run *r, const char *what, const char *option)
 				       what);
 	snprintf(ev.rule, sizeof(ev.rule), "%s", option);
 	audit_emit(r->s.audit, &ev);
-	log_info("%s", why);
+	snprintf(r->limit_note, sizeof(r->limit_note), "%s", why);
 	if (sv)
 		sv->limited(sv->arg, why, r->timed_out ? EXIT_TIMEOUT :
 							 128 + SIGKILL);
@@ -507,6 +531,8 @@ static int finish(struct run *r)
 	struct sentry *s = &r->s;
 	int status = r->timed_out ? EXIT_TIMEOUT : s->exit_status;
 
+	if (r->audit_broken)
+		status = EXIT_CLOCHE;
 	/* In bare mode a guest may fork while the others are being killed. */
 	while (!trace_join(s, KILL_AGAIN_MS))
 		run_kill(r);
@@ -515,6 +541,13 @@ static int finish(struct run *r)
 		close(r->slave);
 	if (r->term_on)
 		terminal_stop(&r->term);
+	if (r->limit_note[0]) /* not while the terminal is raw */
+		log_info("%s", r->limit_note);
+	if (r->audit_broken)
+		log_info("the audit stream could not be written, so the "
+			 "sandbox was stopped");
+	/* What follows is between the caller and us: ^C means us again. */
+	pthread_sigmask(SIG_SETMASK, &r->old_mask, NULL);
 	stdio_relay_finish(&r->io);
 	jail_fini(&r->jail);
 	outside_finish(s);
@@ -569,7 +602,11 @@ int sentry_run(struct config *cfg)
 		die("cannot pass a file on descriptors 0-2: %s",
 		    strerror(-ret));
 	start_threads(r);
+	audit_on_failure(s->audit, on_audit_failure, r);
 	audit_start(r);
+	if (audit_flush(s->audit))
+		die("the audit stream cannot be written to %s: %s", cfg->audit,
+		    strerror(audit_failed(s->audit)));
 	if (confine_self())
 		die("cannot confine the sentry itself");
 	start_timer(r);

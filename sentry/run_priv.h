@@ -23,6 +23,9 @@ struct run {
 	int sigfd, timer;
 	uint32_t first, last_id; /* commands: the first one, the newest */
 	bool ended; /* the sandbox is to end */
+	volatile bool audit_broken;
+	unsigned asked_to_end; /* SIGTERM, SIGHUP, SIGQUIT so far */
+	char limit_note[160];  /* said at the end */
 	bool timed_out, limited;
 	uint64_t sampled_ms; /* when limits were last looked at */
 	pthread_t notify;
