@@ -32,8 +32,7 @@ static uint64_t ov_lower_hash(const struct ov_node *dir, const struct stat *st)
 
 struct ov_node *ov_lower_find(struct ov_node *dir, const struct stat *st)
 {
-	struct hnode *h =
-		htable_first(&dir->ov->lower, ov_lower_hash(dir, st));
+	struct hnode *h = htable_first(&dir->ov->lower, ov_lower_hash(dir, st));
 
 	for (; h; h = htable_next(h)) {
 		struct ov_node *n = container_of(h, struct ov_node, by_lower);
