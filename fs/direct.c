@@ -53,11 +53,10 @@ static int direct_make(struct hostdir *dir, int fd, const char *name,
 
 	switch (mode & S_IFMT) {
 	case S_IFDIR:
-		return direct_make_dir(dir, fd, name,
-				       direct_mode(mode, mode));
+		return direct_make_dir(dir, fd, name, direct_mode(mode, mode));
 	case S_IFLNK:
-		return symlinkat(target, fd, name) < 0 ? direct_errno(errno) :
-							 0;
+		return symlinkat(target, fd, name) < 0 ? direct_errno(errno)
+						       : 0;
 	case S_IFREG:
 		f = openat(fd, name,
 			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -72,9 +71,8 @@ static int direct_make(struct hostdir *dir, int fd, const char *name,
 	return -EPERM;
 }
 
-static int direct_create(struct vfs_ctx *ctx, struct dentry *where,
-			 mode_t mode, dev_t dev, const char *target,
-			 struct inode **out)
+static int direct_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode,
+			 dev_t dev, const char *target, struct inode **out)
 {
 	struct ov_node *dir = ov_parent_of(where);
 	struct stat st;
@@ -198,8 +196,7 @@ static int direct_rename(struct vfs_ctx *ctx, struct dentry *from,
 }
 
 static int direct_open(struct vfs_ctx *ctx, struct inode *inode,
-		       struct dentry *dentry, int flags,
-		       struct vfs_opened *out)
+		       struct dentry *dentry, int flags, struct vfs_opened *out)
 {
 	struct ov_node *n = ov_node(inode);
 	struct vfs *vfs = n->ov->sb->vfs;
@@ -248,8 +245,7 @@ static int direct_apply(struct ov_node *n, const char *path, int fd,
 	if ((attr->valid & VFS_ATTR_SIZE) && truncate(path, attr->size) < 0)
 		return direct_errno(errno);
 	if ((attr->valid & (VFS_ATTR_UID | VFS_ATTR_GID)) &&
-	    fchownat(fd, "",
-		     attr->valid & VFS_ATTR_UID ? attr->uid : (uid_t)-1,
+	    fchownat(fd, "", attr->valid & VFS_ATTR_UID ? attr->uid : (uid_t)-1,
 		     attr->valid & VFS_ATTR_GID ? attr->gid : (gid_t)-1,
 		     AT_EMPTY_PATH) < 0)
 		return direct_errno(errno);
@@ -282,8 +278,7 @@ static int direct_setattr(struct vfs_ctx *ctx, struct inode *inode,
 }
 
 static ssize_t direct_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
-			    const char *name, void *buf, size_t size,
-			    int flags)
+			    const char *name, void *buf, size_t size, int flags)
 {
 	AUTO_CLOSE int fd = -1;
 	char path[32];
@@ -314,8 +309,7 @@ static ssize_t direct_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
 	return ret < 0 ? direct_errno(errno) : ret;
 }
 
-static int direct_watch(struct vfs_ctx *ctx, struct inode *inode,
-			int *opath_fd)
+static int direct_watch(struct vfs_ctx *ctx, struct inode *inode, int *opath_fd)
 {
 	struct ov_node *n = ov_node(inode);
 

@@ -29,12 +29,12 @@ enum { HOSTFS_OPEN_MAX = 256 };
 
 /* File systems whose files are switches of the kernel, not data. */
 static const long kernel_magics[] = {
-	PROC_SUPER_MAGIC, SYSFS_MAGIC,	   DEVPTS_SUPER_MAGIC,
+	PROC_SUPER_MAGIC,   SYSFS_MAGIC,	 DEVPTS_SUPER_MAGIC,
 	CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
-	TRACEFS_MAGIC,	  SECURITYFS_MAGIC, BPF_FS_MAGIC,
-	PSTOREFS_MAGIC,	  EFIVARFS_MAGIC,   MQUEUE_MAGIC,
-	CONFIGFS_MAGIC,	  FUSECTL_MAGIC,    BINFMTFS_MAGIC,
-	SELINUX_MAGIC,	  NSFS_MAGIC,
+	TRACEFS_MAGIC,	    SECURITYFS_MAGIC,	 BPF_FS_MAGIC,
+	PSTOREFS_MAGIC,	    EFIVARFS_MAGIC,	 MQUEUE_MAGIC,
+	CONFIGFS_MAGIC,	    FUSECTL_MAGIC,	 BINFMTFS_MAGIC,
+	SELINUX_MAGIC,	    NSFS_MAGIC,
 };
 
 int hostfs_errno(int err)
@@ -377,9 +377,9 @@ int hostfs_open_stat(struct hostdir *d, const char *name,
 			  ? O_NOATIME
 			  : 0;
 	for (;;) {
-		got = d->changes ?
-			host_open_checked(dirfd, name, flags | noatime, want) :
-			host_openat(dirfd, name, flags | noatime);
+		got = d->changes ? host_open_checked(dirfd, name,
+						     flags | noatime, want)
+				 : host_openat(dirfd, name, flags | noatime);
 		if (got != -EPERM || !noatime)
 			break;
 		noatime = 0; /* root of a user namespace is not the owner */
@@ -407,8 +407,8 @@ int hostfs_open_path(struct hostdir *d, const char *name, int *fd)
 
 	if (dirfd < 0)
 		return dirfd;
-	got = name ? host_openat(dirfd, name, O_PATH) :
-		     openat(dirfd, ".", O_PATH | O_CLOEXEC);
+	got = name ? host_openat(dirfd, name, O_PATH)
+		   : openat(dirfd, ".", O_PATH | O_CLOEXEC);
 	if (got < 0)
 		return name ? hostfs_errno(-got) : hostfs_errno(errno);
 	*fd = got;

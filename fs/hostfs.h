@@ -26,7 +26,7 @@ struct hostfs {
 	struct list lru; /* hostdirs with a descriptor, oldest first */
 	unsigned open_count;
 	bool trusted; /* host tree is taken as fixed */
-	uid_t euid; /* ours, when it was set up */
+	uid_t euid;   /* ours, when it was set up */
 };
 
 struct hostdir {
@@ -38,7 +38,7 @@ struct hostdir {
 	int fd; /* O_PATH or -1 */
 	dev_t dev;
 	ino_t ino;
-	bool kernel; /* of a kernel file system: shown empty */
+	bool kernel;  /* of a kernel file system: shown empty */
 	bool changes; /* the host may change it under us; children as well */
 	struct timespec born; /* tv_sec 0: not known */
 };
@@ -68,8 +68,7 @@ int MUST_CHECK hostdir_fd(struct hostdir *d);
 struct hostdir *hostdir_child(struct hostdir *d, const char *name,
 			      const struct stat *st);
 /* The directory was renamed by ourselves. */
-void hostdir_moved(struct hostdir *d, struct hostdir *parent,
-		   const char *name);
+void hostdir_moved(struct hostdir *d, struct hostdir *parent, const char *name);
 
 /* lstat of one name; -ENOENT also for what is never shown. */
 int MUST_CHECK hostfs_stat(struct hostdir *d, const char *name,

@@ -15,12 +15,12 @@
 
 struct hosttree_row {
 	const char *path;
-	const char *text; /* NULL: the host's */
+	const char *text;			  /* NULL: the host's */
 	int (*fn)(void *arg, struct strbuf *out); /* instead of text */
 };
 
 struct hosttree {
-	int dirfd; /* owned by who made this */
+	int dirfd;			 /* owned by who made this */
 	const struct hosttree_row *rows; /* ended by path NULL */
 	void *arg;
 };

@@ -147,8 +147,9 @@ static int want_write(struct vfs_ctx *ctx, const struct dentry *dir)
 
 static int existing(struct vfs_ctx *ctx, const struct dentry *d)
 {
-	return d->inode && !(d->mask & VFS_MASK_HIDE) ? 0 :
-							 perm_missing(ctx, d, d->name);
+	return d->inode && !(d->mask & VFS_MASK_HIDE)
+		       ? 0
+		       : perm_missing(ctx, d, d->name);
 }
 
 static int remove_at(struct vfs_ctx *ctx, struct dentry *d, bool dir)

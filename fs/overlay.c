@@ -100,7 +100,7 @@ void overlay_host_changes(struct inode *dir)
 
 	if (!top->has_lower || !S_ISDIR(dir->type))
 		return;
-	list_for_each(p, &top->ov->nodes) {
+	list_for_each (p, &top->ov->nodes) {
 		struct ov_node *n = list_entry(p, struct ov_node, list);
 
 		if (!ov_lower_below(n, top->lhost))
@@ -247,9 +247,8 @@ static void ov_attach(struct ov *ov, struct super *sb, struct ov_node *root,
 	*out = root->inode;
 }
 
-static struct super *ov_super(struct ov *ov, struct vfs *vfs,
-			      const char *type, const char *source, long magic,
-			      unsigned flags)
+static struct super *ov_super(struct ov *ov, struct vfs *vfs, const char *type,
+			      const char *source, long magic, unsigned flags)
 {
 	struct super *sb = super_new(vfs, type, source, magic, flags);
 
@@ -351,16 +350,16 @@ static void ov_shutdown(struct ov *ov)
 		for (size_t i = 0; n->dir && i <= n->dir->entries.mask; i++)
 			while (n->dir->entries.buckets[i])
 				ov_entry_drop(
-					n, container_of(
-						   n->dir->entries.buckets[i],
-						   struct ov_entry, node));
+					n,
+					container_of(n->dir->entries.buckets[i],
+						     struct ov_entry, node));
 		if (n->pinned)
 			inode_put(n->inode);
 		n->pinned = false;
 		ov_set_parent(n, NULL, NULL);
 	}
 	inode_put(ov->root->inode);
-	list_for_each_safe(q, &ov->nodes)
+	list_for_each_safe (q, &ov->nodes)
 		inode_put(list_entry(q, struct ov_node, list)->inode);
 }
 

@@ -201,8 +201,9 @@ static int ov_set_size(struct vfs_ctx *ctx, struct ov_node *n,
 	/* By path: watchers must see a change, and no open. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
 	if (truncate(path, attr->size) < 0)
-		return errno == EFBIG || errno == EINVAL ?
-			-errno : ov_store_errno(errno, "truncate");
+		return errno == EFBIG || errno == EINVAL
+			       ? -errno
+			       : ov_store_errno(errno, "truncate");
 	return 0;
 }
 
@@ -270,8 +271,9 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 		inode->gid = attr->gid;
 	if (attr->valid & (VFS_ATTR_ATIME | VFS_ATTR_MTIME))
 		ret = ov_set_times(n, attr);
-	if (!ret && ((attr->valid & (VFS_ATTR_MODE | VFS_ATTR_UID |
-				     VFS_ATTR_GID)) || !ov_real_times(n)))
+	if (!ret &&
+	    ((attr->valid & (VFS_ATTR_MODE | VFS_ATTR_UID | VFS_ATTR_GID)) ||
+	     !ov_real_times(n)))
 		ret = ov_mode_to_object(n);
 	ov_ctime_now(n);
 	if (n->nlink)

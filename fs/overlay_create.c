@@ -21,8 +21,7 @@ static struct ov_node *ov_node_made(struct vfs_ctx *ctx, struct inode *dir,
 				    mode_t mode)
 {
 	struct ov *ov = ov_node(dir)->ov;
-	struct ov_node *n =
-		ov_node_new(ov, mode & S_IFMT, ov->next_ino++);
+	struct ov_node *n = ov_node_new(ov, mode & S_IFMT, ov->next_ino++);
 
 	n->upper = true;
 	ov_wrote(ctx, n);
@@ -58,8 +57,8 @@ static int ov_set_id_bits(struct ov_node *n)
 	return ret;
 }
 
-int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode,
-	      dev_t dev, const char *target, struct inode **out)
+int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode, dev_t dev,
+	      const char *target, struct inode **out)
 {
 	struct ov_node *dir = ov_parent_of(where);
 	struct ov_node *n = ov_node_made(ctx, dir->inode, mode);

@@ -123,8 +123,9 @@ int ov_mirror_fd(struct ov_node *dir)
 			top = top->parent;
 		if (!top->parent)
 			return -ENOENT; /* below a removed directory */
-		fd = top->parent == top->ov->root ?
-			ov_mirror_root_fd(top->parent) : top->parent->dir->fd;
+		fd = top->parent == top->ov->root
+			     ? ov_mirror_root_fd(top->parent)
+			     : top->parent->dir->fd;
 		if (fd < 0)
 			return fd;
 		ret = ov_mirror_open(top, fd);
@@ -142,8 +143,9 @@ static int ov_object_create(int dirfd, const char *name, mode_t type,
 	case S_IFDIR:
 		return mkdirat(dirfd, name, 0700) < 0 ? -errno : 0;
 	case S_IFLNK:
-		return symlinkat(target ? target : "?", dirfd, name) < 0 ?
-			-errno : 0;
+		return symlinkat(target ? target : "?", dirfd, name) < 0
+			       ? -errno
+			       : 0;
 	case S_IFIFO:
 	case S_IFSOCK:
 		return mknodat(dirfd, name, type | 0600, 0) < 0 ? -errno : 0;
@@ -213,7 +215,7 @@ int ov_object_make(struct ov_node *n, struct ov_node *dir, const char *name)
 
 int ov_object_place(struct ov_node *n, int *dirfd, const char **name)
 {
-	list_for_each(p, &n->names) {
+	list_for_each (p, &n->names) {
 		struct ov_entry *e = list_entry(p, struct ov_entry, same);
 
 		if (!e->mirrored)
@@ -243,7 +245,7 @@ int ov_object_stat(struct ov_node *n, struct stat *st)
 
 static bool ov_has_other_name(const struct ov_node *n, const struct ov_entry *e)
 {
-	list_for_each(p, &n->names) {
+	list_for_each (p, &n->names) {
 		struct ov_entry *o = list_entry(p, struct ov_entry, same);
 
 		if (o != e && o->mirrored)
@@ -374,9 +376,9 @@ int ov_mirror_populate(struct ov_node *dir)
 
 			if (!e->child || e->mirrored)
 				continue;
-			ret = S_ISDIR(e->child->inode->type) ?
-				ov_mirror_fd(e->child) :
-				ov_object_make(e->child, dir, e->name);
+			ret = S_ISDIR(e->child->inode->type)
+				      ? ov_mirror_fd(e->child)
+				      : ov_object_make(e->child, dir, e->name);
 			if (ret < 0)
 				return ret;
 		}

@@ -7,7 +7,7 @@
 
 #include <fcntl.h>
 
-#define OV_OPEN_FLAGS                                                     \
+#define OV_OPEN_FLAGS                                                      \
 	(O_ACCMODE | O_TRUNC | O_APPEND | O_NONBLOCK | O_DIRECT | O_SYNC | \
 	 O_DSYNC | O_NOATIME | O_NOFOLLOW)
 
@@ -96,8 +96,9 @@ static int ov_open_dir(struct ov_node *n, struct dentry *dentry, int flags,
 	at = ov_mirror_fd(n);
 	if (at < 0)
 		return at;
-	fd = openat(at, ".", O_RDONLY | O_CLOEXEC |
-				     (flags & (O_DIRECTORY | O_NOFOLLOW)));
+	fd = openat(at, ".",
+		    O_RDONLY | O_CLOEXEC |
+			    (flags & (O_DIRECTORY | O_NOFOLLOW)));
 	if (fd < 0)
 		return ov_store_errno(errno, "open directory");
 	ret = ov_register(n, dentry);
@@ -121,8 +122,8 @@ static int ov_open_fifo(struct vfs_ctx *ctx, struct ov_node *n,
 	if (ret < 0)
 		return ret;
 	out->kind = VFS_OPEN_BLOCKS;
-	out->block_flags = (flags & OV_OPEN_FLAGS) | O_NOFOLLOW | O_NOCTTY |
-			   O_CLOEXEC;
+	out->block_flags =
+		(flags & OV_OPEN_FLAGS) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
 	return 0;
 }
 
@@ -155,8 +156,8 @@ int overlay_make_store(struct vfs_ctx *ctx, struct inode *inode,
 	int ret;
 
 	if (!S_ISREG(inode->type))
-		return S_ISDIR(inode->type) ? ov_open_dir(n, dentry, flags, fd) :
-					      -EINVAL;
+		return S_ISDIR(inode->type) ? ov_open_dir(n, dentry, flags, fd)
+					    : -EINVAL;
 	ret = ov_copy_up(n, dentry, false, job);
 	return ret < 0 ? ret : ov_open_object(ctx, n, dentry, flags, fd);
 }

@@ -38,7 +38,7 @@ enum {
 	OV_XATTR_NODE_MAX = 64 * 1024,
 };
 #define OV_XATTR_TOTAL_MAX (16u << 20)
-#define OV_INO_FIRST ((uint64_t)1 << 40)
+#define OV_INO_FIRST	   ((uint64_t)1 << 40)
 
 struct ov_xattr;
 struct ov_copy;
@@ -71,19 +71,19 @@ struct ov_entry {
 	bool mirrored;
 	bool wrote; /* made here, not the lower's name: shown by diff */
 	struct change_ident *base; /* the lower file that it hides, or NULL */
-	struct ov_node *gone; /* lower directory removed here; counted */
-	uint32_t writer;      /* who changed the name last; vfs_writer */
+	struct ov_node *gone;	   /* lower directory removed here; counted */
+	uint32_t writer;	   /* who changed the name last; vfs_writer */
 	char name[];
 };
 
 struct ov_dir {
 	struct htable entries;
-	size_t visible;	  /* entries that are not whiteouts */
-	bool opaque;	  /* lower is not looked at */
-	bool has_mirror;  /* exists in the store */
-	bool populated;	  /* law 5 */
-	int fd;		  /* O_PATH of the mirror, or -1 */
-	struct list lru;  /* ov.mirrors */
+	size_t visible;	 /* entries that are not whiteouts */
+	bool opaque;	 /* lower is not looked at */
+	bool has_mirror; /* exists in the store */
+	bool populated;	 /* law 5 */
+	int fd;		 /* O_PATH of the mirror, or -1 */
+	struct list lru; /* ov.mirrors */
 	struct ov_index *index;
 };
 
@@ -123,7 +123,7 @@ struct ov_node {
 	struct timespec atime, mtime, ctime;
 	struct timespec ctime_mark; /* the object's own ctime at that time */
 	struct timespec btime;	    /* tv_sec -1: not known; 0: not yet asked */
-	struct list names; /* ov_entry.same */
+	struct list names;	    /* ov_entry.same */
 	struct ov_dir *dir;
 	struct list xattrs;
 	size_t xattr_size;
@@ -153,8 +153,7 @@ struct timespec ov_now(void);
 void ov_host_changes(struct ov_node *n);
 /* A directory's content changed. */
 void ov_touch_dir(struct ov_node *dir);
-void ov_set_parent(struct ov_node *n, struct ov_node *parent,
-		   const char *name);
+void ov_set_parent(struct ov_node *n, struct ov_node *parent, const char *name);
 
 /* overlay_lookup.c */
 int ov_lookup(struct vfs_ctx *ctx, struct inode *dir, const char *name,
@@ -167,8 +166,7 @@ void ov_lower_unhash(struct ov_node *n);
 /* The node known for a lower object; borrowed, or NULL. */
 struct ov_node *ov_lower_find(struct ov_node *dir, const struct stat *st);
 void ov_lower_rehash(struct ov_node *n); /* a directory's parent changed */
-void ov_lower_placed(struct ov_node *n, struct ov_node *dir,
-		     const char *name);
+void ov_lower_placed(struct ov_node *n, struct ov_node *dir, const char *name);
 /* A node for a lower name, from the table or new; counted inode. */
 struct inode *ov_lower_node(struct ov_node *dir, const char *name,
 			    const struct stat *st);
@@ -220,8 +218,8 @@ void ov_object_maybe_free(struct ov_node *n);
 int ov_store_errno(int err, const char *what);
 
 /* overlay_create.c */
-int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode,
-	      dev_t dev, const char *target, struct inode **out);
+int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode, dev_t dev,
+	      const char *target, struct inode **out);
 int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where);
 int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir);
 /* Name goes from (dir, name) in entries, mirror and index. */
@@ -249,8 +247,7 @@ void ov_base_free(struct ov_entry *e);
 bool vfs_writer_get(struct vfs *vfs, uint32_t writer, pid_t *pid,
 		    const char **cmdline);
 void ov_wrote(struct vfs_ctx *ctx, struct ov_node *n);
-void ov_wrote_name(struct vfs_ctx *ctx, struct ov_node *dir,
-		   const char *name);
+void ov_wrote_name(struct vfs_ctx *ctx, struct ov_node *dir, const char *name);
 
 /* overlay_rename.c */
 int ov_rename(struct vfs_ctx *ctx, struct dentry *from, struct dentry *to,
@@ -281,8 +278,7 @@ int MUST_CHECK ov_lower_list(struct ov_node *dir, ov_lower_fn fn, void *arg);
 
 /* overlay_attr.c */
 int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out);
-int ov_setattr(struct vfs_ctx *ctx, struct inode *inode,
-	       struct vfs_attr *attr);
+int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr);
 int MUST_CHECK ov_times_to_object(struct ov_node *n);
 void ov_ctime_now(struct ov_node *n);
 /* Before n is opened for writing or truncated by the caller. */

@@ -333,8 +333,7 @@ int ov_readdir(struct vfs_ctx *ctx, struct inode *inode, off_t *pos,
 
 		if (!s)
 			continue;
-		if (fn(arg, s->name, s->len, s->ino, s->type,
-		       (off_t)s->cookie))
+		if (fn(arg, s->name, s->len, s->ino, s->type, (off_t)s->cookie))
 			break;
 		*pos = (off_t)s->cookie;
 	}

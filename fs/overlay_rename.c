@@ -140,8 +140,8 @@ static int ov_rename_target(const struct ov_place *to, bool replace)
 		if (fd < 0)
 			return fd;
 		if (unlinkat(fd, to->name,
-			     S_ISDIR(to->node->inode->type) ? AT_REMOVEDIR :
-							      0) < 0)
+			     S_ISDIR(to->node->inode->type) ? AT_REMOVEDIR
+							    : 0) < 0)
 			return ov_store_errno(errno, "unlink");
 		e->mirrored = false;
 	}

@@ -24,7 +24,7 @@ struct ov_xattr {
 
 static struct ov_xattr *xattr_find(struct ov_node *n, const char *name)
 {
-	list_for_each(p, &n->xattrs) {
+	list_for_each (p, &n->xattrs) {
 		struct ov_xattr *x = list_entry(p, struct ov_xattr, list);
 
 		if (!strcmp(x->name, name))
@@ -50,8 +50,8 @@ static void xattr_drop(struct ov_node *n, struct ov_xattr *x)
 void ov_xattr_free(struct ov_node *n)
 {
 	while (!list_empty(&n->xattrs))
-		xattr_drop(n, list_entry(n->xattrs.next, struct ov_xattr,
-					 list));
+		xattr_drop(n,
+			   list_entry(n->xattrs.next, struct ov_xattr, list));
 }
 
 static int xattr_put(struct ov_node *n, const char *name, const void *buf,
@@ -198,7 +198,7 @@ static ssize_t xattr_list(struct ov_node *n, char *buf, size_t size)
 
 	if (!n->xattr_own)
 		return xattr_lower_list(n, buf, size);
-	list_for_each(p, &n->xattrs) {
+	list_for_each (p, &n->xattrs) {
 		struct ov_xattr *x = list_entry(p, struct ov_xattr, list);
 		size_t l = strlen(x->name) + 1;
 
@@ -253,8 +253,8 @@ ssize_t ov_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
 		return xattr_list(n, buf, size);
 	if (!xattr_shown(name))
 		return -EPERM;
-	ret = op == VFS_XATTR_SET ? xattr_set(n, name, buf, size, flags) :
-				    xattr_remove(n, name);
+	ret = op == VFS_XATTR_SET ? xattr_set(n, name, buf, size, flags)
+				  : xattr_remove(n, name);
 	if (ret < 0)
 		return ret;
 	ov_ctime_now(n);

@@ -260,8 +260,8 @@ static bool safe_hardlink(const struct vfs_ctx *ctx, const struct inode *i)
 int perm_hardlink(struct vfs_ctx *ctx, const struct vref *from,
 		  const struct dentry *to)
 {
-	if (ctx->vfs->protect_hardlinks &&
-	    !safe_hardlink(ctx, from->inode) && !perm_owner(ctx, from->inode))
+	if (ctx->vfs->protect_hardlinks && !safe_hardlink(ctx, from->inode) &&
+	    !perm_owner(ctx, from->inode))
 		return -EPERM;
 	if (!from->dentry)
 		return 0;

@@ -22,12 +22,32 @@ struct proc_key {
 
 /* Per-process files whose content comes from the source. */
 enum proc_file {
-	PROC_STAT, PROC_STATUS, PROC_STATM, PROC_CMDLINE, PROC_COMM,
-	PROC_ENVIRON, PROC_MAPS, PROC_SMAPS, PROC_SMAPS_ROLLUP, PROC_LIMITS,
-	PROC_AUXV, PROC_IO, PROC_OOM_SCORE, PROC_OOM_SCORE_ADJ, PROC_OOM_ADJ,
-	PROC_SCHED, PROC_SCHEDSTAT, PROC_PERSONALITY, PROC_TIMERSLACK,
-	PROC_COREDUMP_FILTER, PROC_ATTR_CURRENT, PROC_CHILDREN,
-	PROC_MOUNTS, PROC_MOUNTINFO, PROC_MOUNTSTATS, PROC_FDINFO,
+	PROC_STAT,
+	PROC_STATUS,
+	PROC_STATM,
+	PROC_CMDLINE,
+	PROC_COMM,
+	PROC_ENVIRON,
+	PROC_MAPS,
+	PROC_SMAPS,
+	PROC_SMAPS_ROLLUP,
+	PROC_LIMITS,
+	PROC_AUXV,
+	PROC_IO,
+	PROC_OOM_SCORE,
+	PROC_OOM_SCORE_ADJ,
+	PROC_OOM_ADJ,
+	PROC_SCHED,
+	PROC_SCHEDSTAT,
+	PROC_PERSONALITY,
+	PROC_TIMERSLACK,
+	PROC_COREDUMP_FILTER,
+	PROC_ATTR_CURRENT,
+	PROC_CHILDREN,
+	PROC_MOUNTS,
+	PROC_MOUNTINFO,
+	PROC_MOUNTSTATS,
+	PROC_FDINFO,
 	PROC_FILES
 };
 
@@ -38,10 +58,10 @@ enum proc_global { PROC_LOADAVG, PROC_NET };
 
 /* One descriptor of a guest process. */
 struct proc_fd {
-	struct vref ref;   /* counted; inode NULL if not the VFS's */
-	int copy;	   /* owned copy of it, -1 if ref is set */
-	int flags;	   /* F_GETFL of it */
-	struct stat st;	   /* of copy */
+	struct vref ref;	      /* counted; inode NULL if not the VFS's */
+	int copy;		      /* owned copy of it, -1 if ref is set */
+	int flags;		      /* F_GETFL of it */
+	struct stat st;		      /* of copy */
 	char text[PATH_LEN_MAX + 16]; /* what readlink(2) shows */
 };
 

@@ -13,28 +13,28 @@
 #include "pseudo.h"
 
 enum pent_kind {
-	PENT_DIR,	/* .children */
-	PENT_TASKS,	/* task/: threads */
-	PENT_FDS,	/* fd/ */
-	PENT_FDINFOS,	/* fdinfo/ */
-	PENT_SYS,	/* /proc/sys */
-	PENT_TEXT,	/* source text `what` */
-	PENT_CONST,	/* .text */
-	PENT_GLOBAL,	/* source global `what` */
-	PENT_HOST,	/* snapshot of the host's file of this name */
-	PENT_LIVE,	/* a descriptor of the host's file of this name */
-	PENT_DENY,	/* exists; opening it is EACCES */
-	PENT_LINK,	/* source link `what` */
-	PENT_SYMLINK,	/* .text */
-	PENT_SELF,	/* self, thread-self (what = 1) */
-	PENT_NS,	/* ns/NAME: .text, inode number in `what` */
-	PENT_FD,	/* fd/N */
+	PENT_DIR,     /* .children */
+	PENT_TASKS,   /* task/: threads */
+	PENT_FDS,     /* fd/ */
+	PENT_FDINFOS, /* fdinfo/ */
+	PENT_SYS,     /* /proc/sys */
+	PENT_TEXT,    /* source text `what` */
+	PENT_CONST,   /* .text */
+	PENT_GLOBAL,  /* source global `what` */
+	PENT_HOST,    /* snapshot of the host's file of this name */
+	PENT_LIVE,    /* a descriptor of the host's file of this name */
+	PENT_DENY,    /* exists; opening it is EACCES */
+	PENT_LINK,    /* source link `what` */
+	PENT_SYMLINK, /* .text */
+	PENT_SELF,    /* self, thread-self (what = 1) */
+	PENT_NS,      /* ns/NAME: .text, inode number in `what` */
+	PENT_FD,      /* fd/N */
 	PENT_KINDS
 };
 
-#define PENT_ACCESS 1u /* needs the right to look into the process */
-#define PENT_WRITE  2u /* may be opened for writing: the host's file */
-#define PENT_THREAD 4u /* not shown below task/TID */
+#define PENT_ACCESS  1u /* needs the right to look into the process */
+#define PENT_WRITE   2u /* may be opened for writing: the host's file */
+#define PENT_THREAD  4u /* not shown below task/TID */
 #define PENT_TIDONLY 8u /* shown only there */
 
 struct pent {
@@ -52,8 +52,11 @@ struct pnode {
 	int fd;		     /* PENT_FD, fdinfo/N; else -1 */
 };
 
-enum { PROCFS_LIVE_MAX = 16, PROCFS_PID_MAX = 1 << 22,
-       PROCFS_FD_MAX = 1 << 24 };
+enum {
+	PROCFS_LIVE_MAX = 16,
+	PROCFS_PID_MAX = 1 << 22,
+	PROCFS_FD_MAX = 1 << 24
+};
 
 struct procfs {
 	const struct proc_source *src;

@@ -38,8 +38,7 @@ struct proctext_cred {
 };
 
 /* /proc/PID/status. */
-void proctext_status(const char *in, size_t len,
-		     const struct proctext_ids *ids,
+void proctext_status(const char *in, size_t len, const struct proctext_ids *ids,
 		     const struct proctext_cred *cred, struct strbuf *out);
 
 /* Last number of a status line such as "NSpid"; -1 if absent. */
@@ -82,8 +81,7 @@ void proctext_fdinfo(const char *in, size_t len,
 		     const struct proctext_fdinfo *f, struct strbuf *out);
 
 /* /proc/PID/sched: the pid in its first line. */
-void proctext_sched(const char *in, size_t len, pid_t pid,
-		    struct strbuf *out);
+void proctext_sched(const char *in, size_t len, pid_t pid, struct strbuf *out);
 /* /proc/loadavg: the last pid. */
 void proctext_loadavg(const char *in, size_t len, pid_t last,
 		      struct strbuf *out);

@@ -118,8 +118,8 @@ static bool store_clear_pass(struct store *s)
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		found = true;
-		sub = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY |
-						    O_NOFOLLOW | O_CLOEXEC);
+		sub = openat(fd, e->d_name,
+			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (sub >= 0)
 			store_empty(s, sub);
 		unlinkat(fd, e->d_name, sub >= 0 ? AT_REMOVEDIR : 0);
@@ -376,8 +376,8 @@ static int store_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-int store_standin_file(struct store *s, const void *data, size_t len,
-		       int flags, int *fd, struct stat *st)
+int store_standin_file(struct store *s, const void *data, size_t len, int flags,
+		       int *fd, struct stat *st)
 {
 	char name[STORE_NAME_MAX];
 	AUTO_CLOSE int made = -1;
@@ -442,8 +442,8 @@ static void store_close_quietly(struct store *s, int dirfd, const char *name,
 
 bool store_busy(struct store *s, int dirfd, const char *name)
 {
-	int fd = openat(dirfd, name,
-			O_RDWR | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	int fd =
+		openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 	bool busy;
 
 	if (fd < 0)

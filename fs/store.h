@@ -71,9 +71,8 @@ void store_side_remove(struct store *s, const char *name, bool dir);
  * its last descriptor, when STORE_GONE is reported. A file is opened with
  * `flags` (access mode 3: an O_PATH stand-in); *st is its fstat.
  */
-int MUST_CHECK store_standin_file(struct store *s, const void *data,
-				  size_t len, int flags, int *fd,
-				  struct stat *st);
+int MUST_CHECK store_standin_file(struct store *s, const void *data, size_t len,
+				  int flags, int *fd, struct stat *st);
 int MUST_CHECK store_standin_dir(struct store *s, int *fd, struct stat *st);
 
 /*

@@ -8,7 +8,7 @@
 #include "vfs.h"
 
 struct sysfs_config {
-	int host_sys; /* the host's /sys, O_DIRECTORY; taken */
+	int host_sys;	       /* the host's /sys, O_DIRECTORY; taken */
 	uint64_t memory, pids; /* the sandbox's limits, 0: none */
 	double cpus;
 };

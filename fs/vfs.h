@@ -46,17 +46,18 @@ struct dentry;
 #define VFS_MASK_NOWRITE 0x08u /* any change: EACCES, by a rule */
 #define VFS_MASK_NOREAD	 0x10u /* content may not be read: EACCES */
 #define VFS_MASK_NOEXEC	 0x20u
-#define VFS_MASK_ANCHOR	 0x40u /* a rule names a path below this one literally:
-				* no rename or removal (EACCES); not inherited */
-#define VFS_MASK_RESET	 0x80u /* answer replaces what was inherited */
+#define VFS_MASK_ANCHOR                                                       \
+	0x40u		     /* a rule names a path below this one literally: \
+			      * no rename or removal (EACCES); not inherited */
+#define VFS_MASK_RESET 0x80u /* answer replaces what was inherited */
 
 /*
  * Asked once when a dentry is first made (or moved): the verdict bits for the
  * absolute virtual path, given its parent's. rule gets a policy rule number,
  * 0 if none, kept for audit. Must not block.
  */
-typedef unsigned (*vfs_mask_fn)(void *arg, const char *path,
-				unsigned inherited, uint32_t *rule);
+typedef unsigned (*vfs_mask_fn)(void *arg, const char *path, unsigned inherited,
+				uint32_t *rule);
 
 /* ---- the caller ------------------------------------------------------ */
 
@@ -82,13 +83,13 @@ struct vfs_ctx {
 	mode_t umask;
 	pid_t viewer_tgid; /* host pid, for /proc/self; 0: none */
 	pid_t viewer_tid;  /* host tid, for /proc/thread-self */
-	uint32_t writer; /* vfs_writer of the calling program; 0: not told */
+	uint32_t writer;   /* vfs_writer of the calling program; 0: not told */
 	/* Asked once for it, when something is changed; may be NULL. */
 	uint32_t (*ask_writer)(void *arg);
 	void *ask_arg;
 	uint32_t refused_rule;
 	unsigned refused_mask; /* VFS_MASK_* that refused; 0: not refused */
-	bool want_btime; /* vfs_getattr is to say when it was born */
+	bool want_btime;       /* vfs_getattr is to say when it was born */
 };
 
 /* What a path operation starts from. */
@@ -140,9 +141,9 @@ int MUST_CHECK vfs_new(const struct vfs_config *cfg, struct vfs **out);
 void vfs_free(struct vfs *vfs);
 struct dentry *vfs_root(struct vfs *vfs); /* borrowed */
 
-#define VFS_MNT_RO	0x1u
-#define VFS_MNT_DIRECT	0x2u /* changes go to the host (--rw) */
-#define VFS_MNT_WATCH	0x4u /* host side may change while we run */
+#define VFS_MNT_RO     0x1u
+#define VFS_MNT_DIRECT 0x2u /* changes go to the host (--rw) */
+#define VFS_MNT_WATCH  0x4u /* host side may change while we run */
 /* Puts an overlay of the host directory or file `host` at `guest` (created if
  * missing, as a stub). With VFS_MNT_DIRECT there is no upper layer. */
 int MUST_CHECK vfs_mount_host(struct vfs *vfs, const char *host,
@@ -191,8 +192,8 @@ struct vfs_job; /* a copy-up or another long host action, resumable */
 
 struct vfs_opened {
 	enum vfs_open_kind kind;
-	int fd;		     /* owned by the caller; -1 if none */
-	int block_dir;	     /* owned, for VFS_OPEN_BLOCKS */
+	int fd;	       /* owned by the caller; -1 if none */
+	int block_dir; /* owned, for VFS_OPEN_BLOCKS */
 	char block_name[NAME_LEN_MAX + 1];
 	int block_flags;
 	struct vref ref;     /* what was opened; counted */
@@ -209,9 +210,8 @@ void vfs_opened_fini(struct vfs_opened *o); /* closes and puts what is left */
  * O_NONBLOCK matters to FIFOs. O_PATH gives a stand-in that refuses read,
  * write and mmap. O_TMPFILE is supported. At most one of fd, job is set.
  */
-int MUST_CHECK vfs_open(struct vfs_ctx *ctx, const struct vfs_at *at,
-			int flags, mode_t mode, unsigned resolve,
-			struct vfs_opened *out);
+int MUST_CHECK vfs_open(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
+			mode_t mode, unsigned resolve, struct vfs_opened *out);
 
 /* The descriptor could not be given out: a file that the open made goes again.
  * Under the same lock as the open. */
@@ -265,9 +265,10 @@ void vfs_statx_to_stat(const struct statx *stx, struct stat *st);
 #define VFS_ATTR_MODE  0x01u
 #define VFS_ATTR_UID   0x02u
 #define VFS_ATTR_GID   0x04u
-#define VFS_ATTR_ATIME 0x08u /* atime holds the time; tv_nsec may be UTIME_* */
-#define VFS_ATTR_MTIME 0x10u
-#define VFS_ATTR_SIZE  0x20u /* truncate(2): needs write permission */
+#define VFS_ATTR_ATIME 0x08u /* atime holds the time; tv_nsec may be UTIME_* \
+			      */
+#define VFS_ATTR_MTIME	    0x10u
+#define VFS_ATTR_SIZE	    0x20u /* truncate(2): needs write permission */
 #define VFS_ATTR_TIMES_NULL 0x40u /* utime(NULL): both now, W_OK suffices */
 
 struct vfs_attr {
@@ -277,7 +278,7 @@ struct vfs_attr {
 	gid_t gid;
 	struct timespec atime, mtime;
 	off_t size;
-	bool fd_writable;    /* the call came by a descriptor open for writing */
+	bool fd_writable; /* the call came by a descriptor open for writing */
 	struct vfs_job *job; /* out: set with -EINPROGRESS, as in vfs_open */
 };
 
@@ -365,13 +366,20 @@ int vfs_poll_fd(struct vfs *vfs);
 void vfs_poll(struct vfs *vfs);
 
 /* A number for a program, by its virtual pid and command line, for
- * ctx->writer; a pair that was given lately has the same number. 0: the table is full. */
+ * ctx->writer; a pair that was given lately has the same number. 0: the table
+ * is full. */
 uint32_t vfs_writer(struct vfs *vfs, pid_t pid, const char *cmdline);
 
 /* ---- what changed ---------------------------------------------------- */
 
-enum vfs_change_kind { VFS_ADDED = 'A', VFS_MODIFIED = 'M', VFS_DELETED = 'D',
-		       VFS_RENAMED = 'R', VFS_TYPE = 'T', VFS_METADATA = 'P' };
+enum vfs_change_kind {
+	VFS_ADDED = 'A',
+	VFS_MODIFIED = 'M',
+	VFS_DELETED = 'D',
+	VFS_RENAMED = 'R',
+	VFS_TYPE = 'T',
+	VFS_METADATA = 'P'
+};
 
 struct vfs_change {
 	enum vfs_change_kind kind;

@@ -31,9 +31,9 @@ struct super {
 	const char *fstype, *source; /* as in /proc/mounts; owned by the fs */
 	dev_t dev;		     /* virtual st_dev; unique, by super_new */
 	uint64_t mnt_id;
-	unsigned flags; /* VFS_MNT_* */
-	long magic;	/* statfs f_type */
-	void *fs;	/* the file system's own */
+	unsigned flags;			/* VFS_MNT_* */
+	long magic;			/* statfs f_type */
+	void *fs;			/* the file system's own */
 	void (*free)(struct super *sb); /* at vfs_free; may be NULL */
 	struct list list;		/* vfs.supers */
 	struct dentry *root;		/* where it is mounted; borrowed */
@@ -64,7 +64,7 @@ struct inode_ops {
 		      dev_t dev, const char *target, struct inode **out);
 	/* inode may have no name at all (O_TMPFILE). */
 	int (*link)(struct vfs_ctx *ctx, struct inode *inode,
-		    struct dentry *where);		/* NULL: EPERM */
+		    struct dentry *where); /* NULL: EPERM */
 	/* dir: rmdir; the fs answers ENOTEMPTY. NULL: EPERM */
 	int (*unlink)(struct vfs_ctx *ctx, struct dentry *victim, bool dir);
 	/* to is negative, or positive with a type that may be replaced; the fs
@@ -74,8 +74,8 @@ struct inode_ops {
 	/* For magic links (/proc/self/exe, fd/N, cwd), fills *jump (counted)
 	 * when asked with jump != NULL and returns 0; else text into buf
 	 * without NUL, and its length. Text may depend on ctx->viewer_*. */
-	ssize_t (*readlink)(struct vfs_ctx *ctx, struct inode *inode,
-			    char *buf, size_t size, struct vref *jump);
+	ssize_t (*readlink)(struct vfs_ctx *ctx, struct inode *inode, char *buf,
+			    size_t size, struct vref *jump);
 	/* flags: access mode, O_TRUNC (to be done here; never for a file just
 	 * created), O_APPEND, O_NONBLOCK, O_DIRECT, O_SYNC, O_NOATIME,
 	 * O_DIRECTORY; never O_CREAT, O_PATH (the core makes stand-ins).
@@ -106,8 +106,7 @@ struct inode_ops {
 	int (*socket_prepare)(struct vfs_ctx *ctx, struct inode *dir,
 			      const char *name, int *dirfd);
 	int (*socket_bound)(struct vfs_ctx *ctx, struct inode *dir,
-			    const char *name, mode_t mode,
-			    struct inode **out);
+			    const char *name, mode_t mode, struct inode **out);
 	/* vfs_watch_target. NULL: a stand-in on which nothing happens */
 	int (*watch_target)(struct vfs_ctx *ctx, struct inode *inode,
 			    int *opath_fd);
@@ -127,20 +126,24 @@ struct inode_ops {
 
 #define VFS_COOKIE_MAX ((off_t)1 << 61)
 
-enum vfs_xattr_op { VFS_XATTR_GET, VFS_XATTR_SET, VFS_XATTR_LIST,
-		    VFS_XATTR_REMOVE };
+enum vfs_xattr_op {
+	VFS_XATTR_GET,
+	VFS_XATTR_SET,
+	VFS_XATTR_LIST,
+	VFS_XATTR_REMOVE
+};
 
 struct inode {
 	const struct inode_ops *ops;
 	struct super *sb;
 	unsigned refs;
-	uint64_t ino;	  /* virtual st_ino */
-	mode_t type;	  /* S_IFMT bits */
+	uint64_t ino;	   /* virtual st_ino */
+	mode_t type;	   /* S_IFMT bits */
 	unsigned textrefs; /* running programs */
-	bool revalidate;  /* dentries of this directory are never cached
-			   * (procfs: children come and go): lookup is asked
-			   * each time, an equal ino keeps the dentry */
-	void *fs;	  /* the file system's own */
+	bool revalidate;   /* dentries of this directory are never cached
+			    * (procfs: children come and go): lookup is asked
+			    * each time, an equal ino keeps the dentry */
+	void *fs;	   /* the file system's own */
 	struct dentry *dir_dentry; /* directories: the one name, borrowed */
 	mode_t mode; /* permission bits 07777; law 2. inode_new: 0755 */
 	uid_t uid;
@@ -150,15 +153,15 @@ struct inode {
 	bool no_negative; /* directory: do not cache absent names */
 	bool gone; /* removed by others: no look-up finds it again, whatever has
 		    * its number, and a directory takes no new names */
-	char *link;	  /* core's copy of the text; owned by the core */
+	char *link;	    /* core's copy of the text; owned by the core */
 	struct origin *was; /* renamed directory: its first path, whose rules
 			     * still hold for what lies below; the core's */
 };
 
 struct inode *inode_new(struct super *sb, const struct inode_ops *ops,
 			uint64_t ino, mode_t type, void *fs);
-struct super *super_new(struct vfs *vfs, const char *fstype,
-			const char *source, long magic, unsigned flags);
+struct super *super_new(struct vfs *vfs, const char *fstype, const char *source,
+			long magic, unsigned flags);
 
 /*
  * A name in the tree. File systems may read all of it; only dentry.c writes.
@@ -166,20 +169,20 @@ struct super *super_new(struct vfs *vfs, const char *fstype,
  */
 struct dentry {
 	struct hnode node; /* vfs.dentries, unless unhashed */
-	struct list lru;   /* while refs == 0: vfs.lru, or vfs.dead if unhashed */
+	struct list lru; /* while refs == 0: vfs.lru, or vfs.dead if unhashed */
 	struct list child; /* in parent->children */
 	struct list children;
 	struct dentry *parent; /* NULL for the root only */
 	struct inode *inode;   /* NULL: negative */
 	struct vfs *vfs;
 	unsigned refs;
-	unsigned mask;	/* VFS_MASK_*, complete */
-	uint32_t rule;	/* policy rule of the mask, 0: none */
+	unsigned mask; /* VFS_MASK_*, complete */
+	uint32_t rule; /* policy rule of the mask, 0: none */
 	bool hashed;
-	bool deleted;	/* unlinked, or lost its parent's name */
-	bool mounted;	/* root of another file system */
-	bool stub;	/* name exists only because of a mount below or at it */
-	bool stale;	/* dentry_forget: ask lookup again before use */
+	bool deleted; /* unlinked, or lost its parent's name */
+	bool mounted; /* root of another file system */
+	bool stub;    /* name exists only because of a mount below or at it */
+	bool stale;   /* dentry_forget: ask lookup again before use */
 	unsigned short len;
 	char *name; /* NUL-terminated; "" for the root */
 };
@@ -202,8 +205,8 @@ gid_t vfs_new_gid(const struct vfs_ctx *ctx, const struct dentry *dir);
 struct store;
 
 struct vfs {
-	struct vfs_config cfg; /* store_fd belongs to the store */
-	struct store *store;   /* owned; vfs_store() */
+	struct vfs_config cfg;	/* store_fd belongs to the store */
+	struct store *store;	/* owned; vfs_store() */
 	struct htable dentries; /* (parent, name) */
 	struct list lru;	/* unused dentries, oldest first */
 	struct list dead;	/* unused and unhashed: freed by dentry_prune */
@@ -212,8 +215,8 @@ struct vfs {
 	struct list supers;
 	unsigned next_dev;
 	uint64_t next_mnt_id;
-	struct htable objects; /* (dev, ino): identify.c */
-	struct list origins;   /* of renamed directories; dentry.c */
+	struct htable objects;	    /* (dev, ino): identify.c */
+	struct list origins;	    /* of renamed directories; dentry.c */
 	struct vfs_writer *writers; /* overlay_base.c; number 1 is the first */
 	uint32_t nwriters;
 	bool protect_symlinks, protect_hardlinks; /* fs.protected_* */
@@ -227,8 +230,8 @@ struct vfs {
 int MUST_CHECK vfs_object_add(struct vfs *vfs, dev_t dev, ino_t ino,
 			      struct inode *inode, struct dentry *dentry,
 			      bool opath);
-/* The same for a host file (st: fstat of fd), told by its birth and change time as well: a
- * descriptor that no longer fits gives ESTALE (vfs_identify). */
+/* The same for a host file (st: fstat of fd), told by its birth and change time
+ * as well: a descriptor that no longer fits gives ESTALE (vfs_identify). */
 int MUST_CHECK vfs_object_add_host(struct vfs *vfs, int fd,
 				   const struct stat *st, struct inode *inode,
 				   struct dentry *dentry);
@@ -239,8 +242,8 @@ void vfs_object_del(struct vfs *vfs, dev_t dev, ino_t ino);
  * descriptor already registered for inode: for files made of text (procfs).
  */
 int MUST_CHECK vfs_snapshot(struct vfs *vfs, struct inode *inode,
-			    struct dentry *dentry, const void *data,
-			    size_t len, int *fd);
+			    struct dentry *dentry, const void *data, size_t len,
+			    int *fd);
 /* A directory descriptor that stands for inode (registered): for directories
  * of file systems that have no real one. Its offset is the readdir cursor. */
 int MUST_CHECK vfs_dir_standin(struct vfs *vfs, struct inode *inode,

@@ -79,7 +79,7 @@ struct plan {
 	uint32_t nprepend;
 	uint32_t strings_len;
 	uint64_t personality; /* READ_IMPLIES_EXEC and the like, 0 */
-	char message[256]; /* NUL-terminated; may be empty */
+	char message[256];    /* NUL-terminated; may be empty */
 	/* Last: only the bytes in use are written to the guest. */
 	char strings[PLAN_STRINGS];
 };

@@ -27,12 +27,12 @@ struct sysrow; /* syscalls/table.h */
 struct iovec;
 
 /* Special results of a handler; outside the range of errno and of values. */
-#define CALL_DONE	INT64_MIN	/* already answered (descriptor) */
-#define CALL_CONTINUE	(INT64_MIN + 1) /* let the kernel run it */
-#define CALL_DEFERRED	(INT64_MIN + 2) /* a worker will finish it */
+#define CALL_DONE     INT64_MIN	      /* already answered (descriptor) */
+#define CALL_CONTINUE (INT64_MIN + 1) /* let the kernel run it */
+#define CALL_DEFERRED (INT64_MIN + 2) /* a worker will finish it */
 
-#define CALL_OUT_MAX 4	/* queued writes to the guest */
-#define CALL_FD_MAX  8	/* copies of guest descriptors held */
+#define CALL_OUT_MAX 4 /* queued writes to the guest */
+#define CALL_FD_MAX  8 /* copies of guest descriptors held */
 #define CALL_ARENA   (64u << 10)
 
 struct call_out {
@@ -50,11 +50,11 @@ struct call {
 	uint32_t arch;
 	uint64_t args[6];
 	const struct sysrow *row;
-	struct vfs_ctx vfs; /* filled by dispatch from the task */
-	struct vcred vcred; /* what vfs.cred points to */
+	struct vfs_ctx vfs;	/* filled by dispatch from the task */
+	struct vcred vcred;	/* what vfs.cred points to */
 	struct dentry *view[2]; /* counted: vfs.root and vfs.cwd, which another
 				 * thread may change while the call waits */
-	const char *str[6]; /* decoded path/string arguments, or NULL */
+	const char *str[6];	/* decoded path/string arguments, or NULL */
 	size_t str_len[6];
 	const void *mem[6]; /* decoded fixed-size structures, or NULL */
 	size_t mem_len[6];
@@ -71,7 +71,7 @@ struct call {
 	void *block_arg;
 	struct list link; /* queues of workers and of the loop */
 	/* dispatch and pathfd (syscalls/): the decoded state of the call */
-	int arg_err[6];	    /* -EFAULT, -ENAMETOOLONG ... of a NULL str or mem */
+	int arg_err[6]; /* -EFAULT, -ENAMETOOLONG ... of a NULL str or mem */
 	const char *resolved[6]; /* virtual paths for the record, or NULL */
 	struct vref dirs[2];	 /* counted: what dirfds referred to */
 	struct vfs_at at[2];	 /* what call_at gave out, bases in dirs */
@@ -79,7 +79,7 @@ struct call {
 	bool is_plan; /* the stub asked for its plan */
 	bool decoded, want_text, finished;
 	bool in_root; /* openat2's RESOLVE_IN_ROOT: a base is the root, too */
-	bool by_fd; /* an empty path meant the descriptor: no name decided */
+	bool by_fd;   /* an empty path meant the descriptor: no name decided */
 	size_t arena_mark; /* arena_used after decoding */
 	size_t arena_used;
 	unsigned char *arena; /* CALL_ARENA bytes; zero-filled on demand */

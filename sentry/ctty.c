@@ -72,8 +72,9 @@ bool ctty_inject(struct sentry *s, pid_t tid)
 		return false;
 	/* Only right after the open gave a descriptor; rip is behind the
 	 * two-byte syscall instruction, which runs once more. */
-	if ((long long)r.rax < 0 || (r.orig_rax != SYS_openat &&
-	    r.orig_rax != SYS_open && r.orig_rax != SYS_openat2))
+	if ((long long)r.rax < 0 ||
+	    (r.orig_rax != SYS_openat && r.orig_rax != SYS_open &&
+	     r.orig_rax != SYS_openat2))
 		return false;
 	tt->saved = r;
 	r.rdi = r.rax;

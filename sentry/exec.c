@@ -19,8 +19,12 @@
 #include "sentry.h"
 #include "trace_priv.h"
 
-enum { EXEC_BELOW_STACK = 512, EXEC_ARGV_MAX = 4096, EXEC_SPARE_FDS = 8,
-       EXEC_HINT_MAX = 512 };
+enum {
+	EXEC_BELOW_STACK = 512,
+	EXEC_ARGV_MAX = 4096,
+	EXEC_SPARE_FDS = 8,
+	EXEC_HINT_MAX = 512
+};
 
 void exec_plan_free(struct tgroup *tg)
 {
@@ -43,8 +47,7 @@ static void skip_call(pid_t tid, long value)
 }
 
 /* Under the state lock. */
-static void audit_from(struct sentry *s, struct task *t,
-		       struct audit_event *ev)
+static void audit_from(struct sentry *s, struct task *t, struct audit_event *ev)
 {
 	ev->tid = task_vtid(t);
 	ev->pid = tgroup_vpid(t->tg);
@@ -57,8 +60,13 @@ static void audit_exec(struct sentry *s, struct task *t, const char *call,
 		       int64_t ret)
 {
 	struct audit_event ev = {
-		.call = call, .exe = exe, .path = exe, .args = args,
-		.args_len = len, .ret = ret, .tracer = true,
+		.call = call,
+		.exe = exe,
+		.path = exe,
+		.args = args,
+		.args_len = len,
+		.ret = ret,
+		.tracer = true,
 		.verdict = AUDIT_ALLOW,
 	};
 
@@ -81,8 +89,12 @@ static void audit_refused(struct sentry *s, pid_t tid,
 			  const struct exec_request *q, int err)
 {
 	struct audit_event ev = {
-		.call = "execve", .exe = q->path, .path = q->path, .ret = err,
-		.tracer = true, .verdict = AUDIT_ALLOW,
+		.call = "execve",
+		.exe = q->path,
+		.path = q->path,
+		.ret = err,
+		.tracer = true,
+		.verdict = AUDIT_ALLOW,
 	};
 	char hint[EXEC_HINT_MAX];
 	struct strbuf b;
@@ -304,8 +316,8 @@ static void args_json(pid_t tid, const char *path, struct strbuf *b)
 	/* The strings end where the environment's begin. */
 	if (gmem_read(tid, r.rsp + 8 * (argc + 2), &next, 8) || next <= first)
 		next = first + EXEC_ARGV_MAX;
-	len = next - first > EXEC_ARGV_MAX ? EXEC_ARGV_MAX :
-					     (size_t)(next - first);
+	len = next - first > EXEC_ARGV_MAX ? EXEC_ARGV_MAX
+					   : (size_t)(next - first);
 	if (gmem_read(tid, first, text, len))
 		goto out;
 	text[len] = '\0';
@@ -377,8 +389,7 @@ void exec_event(struct sentry *s, pid_t tid)
 				args_json(tid, p->exe_path, &b);
 			tgroup_take_exe(t->tg, p);
 			cred_exec(t);
-			audit_exec(s, t, "exec", p->exe_path, b.data, b.len,
-				   0);
+			audit_exec(s, t, "exec", p->exe_path, b.data, b.len, 0);
 		}
 	}
 	sentry_unlock(s);
@@ -394,7 +405,9 @@ void exec_event(struct sentry *s, pid_t tid)
 void exec_audit_exit(struct sentry *s, struct task *t, int status)
 {
 	struct audit_event ev = {
-		.call = "exit", .verdict = AUDIT_ALLOW, .tracer = true,
+		.call = "exit",
+		.verdict = AUDIT_ALLOW,
+		.tracer = true,
 		.exe = t->tg->exe_path,
 	};
 	char args[64];
@@ -405,13 +418,13 @@ void exec_audit_exit(struct sentry *s, struct task *t, int status)
 	ev.tid = t->vtid;
 	ev.ppid = t->tg->parent ? t->tg->parent->vpid : 0;
 	if (WIFSIGNALED(status))
-		ev.args_len = (size_t)snprintf(args, sizeof(args),
-					       "{\"signal\":%d}",
-					       WTERMSIG(status));
+		ev.args_len =
+			(size_t)snprintf(args, sizeof(args), "{\"signal\":%d}",
+					 WTERMSIG(status));
 	else
-		ev.args_len = (size_t)snprintf(args, sizeof(args),
-					       "{\"status\":%d}",
-					       WEXITSTATUS(status));
+		ev.args_len =
+			(size_t)snprintf(args, sizeof(args), "{\"status\":%d}",
+					 WEXITSTATUS(status));
 	ev.args = args;
 	audit_emit(s->audit, &ev);
 }

@@ -32,8 +32,7 @@ struct exec_request {
  * Takes and drops the state lock.
  */
 int MUST_CHECK exec_resolve(struct sentry *s, pid_t tid,
-			    struct exec_request *req,
-			    struct exec_plan **out);
+			    struct exec_request *req, struct exec_plan **out);
 void exec_plan_destroy(struct exec_plan *p);
 
 #endif

@@ -22,7 +22,7 @@ struct resolver {
 	struct exec_request *req;
 	struct plan_args args;
 	struct elf_info program, interp;
-	struct vref ref;   /* of the image last opened */
+	struct vref ref; /* of the image last opened */
 	char execfn[PATH_LEN_MAX];
 	char exe_path[PATH_LEN_MAX + 16];
 	struct plan_aux aux[4];
@@ -42,8 +42,8 @@ void exec_plan_destroy(struct exec_plan *p)
 	free(p);
 }
 
-static void resolver_ctx(struct resolver *r, struct task *t,
-			 struct vcred *cred, struct vfs_ctx *ctx)
+static void resolver_ctx(struct resolver *r, struct task *t, struct vcred *cred,
+			 struct vfs_ctx *ctx)
 {
 	memset(ctx, 0, sizeof(*ctx));
 	task_vcred(t, false, cred);
@@ -234,10 +234,9 @@ static void note_exe(struct resolver *r, struct vref *exe)
 	 * the tracer does. */
 	if (exe->inode)
 		vfs_text_get(exe->inode);
-	if (!exe->dentry || dentry_path(exe->dentry, NULL, r->exe_path,
-					PATH_LEN_MAX) < 0)
-		snprintf(r->exe_path, sizeof(r->exe_path),
-			 "/memfd: (deleted)");
+	if (!exe->dentry ||
+	    dentry_path(exe->dentry, NULL, r->exe_path, PATH_LEN_MAX) < 0)
+		snprintf(r->exe_path, sizeof(r->exe_path), "/memfd: (deleted)");
 	sentry_unlock(r->s);
 }
 
@@ -282,7 +281,9 @@ static void fill_ids(struct resolver *r, struct plan_request *q)
 static int resolve(struct resolver *r, struct exec_plan *p)
 {
 	struct plan_request q = {
-		.program = &r->program, .program_fd = -1, .interp_fd = -1,
+		.program = &r->program,
+		.program_fd = -1,
+		.interp_fd = -1,
 	};
 	int ret;
 
@@ -293,8 +294,7 @@ static int resolve(struct resolver *r, struct exec_plan *p)
 		return ret;
 	note_exe(r, &p->exe);
 	if (r->program.interp[0]) {
-		ret = resolver_open(r, r->program.interp, false,
-				    &p->interp_fd);
+		ret = resolver_open(r, r->program.interp, false, &p->interp_fd);
 		if (!ret)
 			ret = elf_read_interp(p->interp_fd, &r->interp);
 		if (ret)

@@ -35,7 +35,8 @@ struct sock_fprog filterdata_maker(void)
 static void print_function(const char *name)
 {
 	printf("\nstruct sock_fprog filterdata_%s(void)\n"
-	       "{\n\treturn PROGRAM(%s);\n}\n", name, name);
+	       "{\n\treturn PROGRAM(%s);\n}\n",
+	       name, name);
 }
 
 static void print_program(const char *name, const struct sock_fprog *p)

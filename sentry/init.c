@@ -60,14 +60,14 @@ struct init {
 	bool bare;
 	struct running running[JAIL_COMMANDS];
 	sigset_t mask; /* what commands start with */
-	bool fatal; /* what fails now is no reason for bare mode */
+	bool fatal;    /* what fails now is no reason for bare mode */
 };
 
 /* Reports what failed and ends the child; the sentry falls back or dies. */
 NORETURN static void init_fail(struct init *in, const char *what)
 {
-	struct jail_msg m = {.kind = JAIL_FAILED, .value = errno,
-			     .fatal = in->fatal};
+	struct jail_msg m = {
+		.kind = JAIL_FAILED, .value = errno, .fatal = in->fatal};
 
 	snprintf(m.text, sizeof(m.text), "%s", what);
 	if (jail_send(in->sock, &m, NULL, 0))
@@ -75,10 +75,10 @@ NORETURN static void init_fail(struct init *in, const char *what)
 	_exit(0);
 }
 
-#define MUST(in, what, expr)                  \
-	do {                                  \
-		if ((long)(expr) < 0)         \
-			init_fail(in, what);  \
+#define MUST(in, what, expr)                 \
+	do {                                 \
+		if ((long)(expr) < 0)        \
+			init_fail(in, what); \
 	} while (0)
 
 static void init_ids(struct init *in)
@@ -165,8 +165,11 @@ static int init_make_store(struct init *in)
 {
 	char size[32], inodes[32];
 	const char *const opts[][2] = {
-		{"mode", "0700"}, {"inode64", NULL}, {"nr_inodes", inodes},
-		{in->cfg->limits.disk ? "size" : NULL, size}, {NULL, NULL},
+		{"mode", "0700"},
+		{"inode64", NULL},
+		{"nr_inodes", inodes},
+		{in->cfg->limits.disk ? "size" : NULL, size},
+		{NULL, NULL},
 	};
 	int mnt;
 
@@ -194,7 +197,9 @@ static void write_stub(struct init *in)
 static void init_root(struct init *in)
 {
 	static const char *const opts[][2] = {
-		{"mode", "0755"}, {"size", "65536"}, {NULL, NULL},
+		{"mode", "0755"},
+		{"size", "65536"},
+		{NULL, NULL},
 	};
 	static const char *const places[] = {"/tmp", "/mnt", "/proc", "/dev"};
 	int mnt = fs_make("tmpfs", opts), ret = -1;
@@ -204,13 +209,14 @@ static void init_root(struct init *in)
 	     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(places) && ret < 0; i++)
 		ret = syscall(SYS_move_mount, mnt, "", AT_FDCWD, places[i],
-			      MOVE_FROM_EMPTY) < 0 ? -1 : chdir(places[i]);
+			      MOVE_FROM_EMPTY) < 0
+			      ? -1
+			      : chdir(places[i]);
 	MUST(in, "mounting the empty root", ret);
 	close(mnt);
 	write_stub(in);
 	MUST(in, "pivot_root", syscall(SYS_pivot_root, ".", "."));
-	MUST(in, "detaching the host's root",
-	     umount2(".", MNT_DETACH));
+	MUST(in, "detaching the host's root", umount2(".", MNT_DETACH));
 	MUST(in, "chdir to the empty root", chdir("/"));
 	MUST(in, "read-only root",
 	     mount(NULL, "/", NULL,
@@ -291,9 +297,9 @@ static void init_limits(struct init *in)
 static void init_drop(struct init *in)
 {
 	const unsigned long bits =
-		SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
-		SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
-		SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+		SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+		SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+		SECBIT_NO_CAP_AMBIENT_RAISE |
 		SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 	bool privileged;
 
@@ -304,14 +310,12 @@ static void init_drop(struct init *in)
 		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_SETPCAP);
 		if (capng_apply(CAPNG_SELECT_CAPS))
 			init_fail(in, "capabilities");
-		MUST(in, "securebits",
-		     prctl(PR_SET_SECUREBITS, bits, 0, 0, 0));
+		MUST(in, "securebits", prctl(PR_SET_SECUREBITS, bits, 0, 0, 0));
 	}
 	capng_clear(privileged ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS);
 	if (capng_apply(privileged ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS))
 		init_fail(in, "dropping capabilities");
-	MUST(in, "no_new_privs",
-	     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	MUST(in, "no_new_privs", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 }
 
 static void init_build(struct init *in, const char *bare_dir)
@@ -325,8 +329,10 @@ static void init_build(struct init *in, const char *bare_dir)
 	init_ids(in);
 	if (!in->bare) {
 		static const char *const pts[][2] = {
-			{"ptmxmode", "0666"}, {"mode", "0620"},
-			{"max", PTY_MAX}, {NULL, NULL},
+			{"ptmxmode", "0666"},
+			{"mode", "0620"},
+			{"max", PTY_MAX},
+			{NULL, NULL},
 		};
 		int devpts = fs_make("devpts", pts);
 
@@ -398,7 +404,8 @@ static void init_filter(struct init *in)
 	prog.filter = code;
 	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 				SECCOMP_FILTER_FLAG_NEW_LISTENER |
-				SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &prog);
+					SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+				&prog);
 	m.kind = listener < 0 ? JAIL_FAILED : JAIL_LISTENER;
 	m.value = listener < 0 ? errno : listener;
 	init_tell(in, &m);
@@ -464,7 +471,8 @@ NORETURN static void command_exec(const struct command *c)
 		err = EISDIR;
 	dprintf(2, "cloche: cannot run '%s': %s%s\n", name, strerror(err),
 		err == ENOENT ? " (as the sandbox sees it; is it hidden by "
-				"the profile, or not in PATH?)" : "");
+				"the profile, or not in PATH?)"
+			      : "");
 	_exit(err == ENOENT || err == ENOTDIR ? 127 : 126);
 }
 
@@ -508,9 +516,10 @@ NORETURN static void command_main(struct init *in, const struct jail_msg *m,
 		_exit(125);
 	}
 	if (*c.cwd && chdir(c.cwd) < 0) {
-		dprintf(2, "cloche: cannot use '%s' as the work directory: "
-			"%s (as the sandbox sees it)\n", c.cwd,
-			strerror(errno));
+		dprintf(2,
+			"cloche: cannot use '%s' as the work directory: "
+			"%s (as the sandbox sees it)\n",
+			c.cwd, strerror(errno));
 		_exit(125);
 	}
 	command_exec(&c);

@@ -23,8 +23,7 @@
 #include "baredir.h"
 #include "../loader/stubimage.h"
 
-int jail_send(int sock, const struct jail_msg *m, const int *fds,
-	      unsigned nfds)
+int jail_send(int sock, const struct jail_msg *m, const int *fds, unsigned nfds)
 {
 	union {
 		struct cmsghdr h;
@@ -54,7 +53,8 @@ int jail_recv(int sock, struct jail_msg *m, int *fds, unsigned nfds)
 		char space[CMSG_SPACE(sizeof(int) * JAIL_FDS)];
 	} ctl = {0};
 	struct iovec iov = {m, sizeof(*m)};
-	struct msghdr mh = {.msg_iov = &iov, .msg_iovlen = 1,
+	struct msghdr mh = {.msg_iov = &iov,
+			    .msg_iovlen = 1,
 			    .msg_control = ctl.space,
 			    .msg_controllen = sizeof(ctl.space)};
 	struct cmsghdr *c;
@@ -212,8 +212,8 @@ static int jail_spawn(struct jail *j)
 
 		close(sv[0]);
 		close(sv[1]);
-		snprintf(j->reason, sizeof(j->reason),
-			 "making namespaces: %s", strerror(err));
+		snprintf(j->reason, sizeof(j->reason), "making namespaces: %s",
+			 strerror(err));
 		return -err;
 	}
 	if (pid == 0) {
@@ -274,8 +274,8 @@ static int jail_core_limit(struct jail *j)
 	rl.rlim_cur = rl.rlim_max = 1;
 	if (setrlimit(RLIMIT_CORE, &rl) == 0)
 		return 0;
-	AUTO_CLOSE int fd = open("/proc/sys/kernel/core_pattern",
-				 O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && read(fd, &first, 1) == 1 && first != '|')
 		return 0;
 	snprintf(j->reason, sizeof(j->reason),

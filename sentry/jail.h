@@ -31,10 +31,10 @@ struct jail {
 	char *stub_path; /* the stub's path as guests' exec names it */
 	dev_t stub_dev;	 /* identity of the stub, checked at every exec */
 	ino_t stub_ino;
-	char *bare_dir;	 /* bare: host directory of stub and store */
+	char *bare_dir;	  /* bare: host directory of stub and store */
 	char reason[256]; /* why the jail could not be built */
-	bool landlock;	 /* this wall stands */
-	bool fatal;	 /* reason is none for bare mode */
+	bool landlock;	  /* this wall stands */
+	bool fatal;	  /* reason is none for bare mode */
 };
 
 /*
@@ -46,11 +46,11 @@ int MUST_CHECK jail_build(struct jail *j, const struct config *cfg, bool bare);
 int MUST_CHECK jail_filter(struct jail *j, const struct sock_fprog *prog);
 /* A command for init to start; all is borrowed. */
 struct jail_command {
-	uint32_t id;	 /* given back when it has ended */
-	bool last;	 /* the sandbox ends with it */
-	int block;	 /* what to run: command.h */
-	int tty;	 /* becomes its controlling terminal; -1: none */
-	const int *fds;	 /* its descriptors 0-2; -1: closed */
+	uint32_t id;	/* given back when it has ended */
+	bool last;	/* the sandbox ends with it */
+	int block;	/* what to run: command.h */
+	int tty;	/* becomes its controlling terminal; -1: none */
+	const int *fds; /* its descriptors 0-2; -1: closed */
 };
 int MUST_CHECK jail_start(struct jail *j, const struct jail_command *c);
 /* Passes a signal on to a command's process group. */
@@ -74,7 +74,7 @@ enum jail_msg_kind {
 struct jail_msg {
 	uint32_t kind;
 	int32_t value;
-	uint32_t id; /* of a command */
+	uint32_t id;	 /* of a command */
 	uint32_t fdmask; /* JAIL_RUN: bit n: descriptor n is attached; bit 3:
 			  * the terminal. Before them: the command's block */
 	uint32_t landlock;
@@ -90,8 +90,7 @@ enum { JAIL_COMMANDS = 256 };
 int MUST_CHECK jail_send(int sock, const struct jail_msg *m, const int *fds,
 			 unsigned nfds);
 /* Fills fds with nfds descriptors; -1 for those not sent. */
-int MUST_CHECK jail_recv(int sock, struct jail_msg *m, int *fds,
-			 unsigned nfds);
+int MUST_CHECK jail_recv(int sock, struct jail_msg *m, int *fds, unsigned nfds);
 
 /* In the child, never returns (init.c). */
 NORETURN void init_main(const struct config *cfg, int sock, bool bare,

@@ -45,8 +45,8 @@ static int landlock_allow_stub(int ruleset, const char *stub_path)
 
 	if (fd < 0)
 		return -errno;
-	if (syscall(SYS_landlock_add_rule, ruleset,
-		    LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH,
+		    &rule, 0) < 0)
 		return -errno;
 	return 0;
 }
@@ -69,8 +69,8 @@ int landlock_restrict(const char *stub_path)
 		attr.scoped = 3; /* abstract Unix sockets, signals */
 		size = sizeof(attr);
 	}
-	AUTO_CLOSE int rs = (int)syscall(SYS_landlock_create_ruleset, &attr,
-					 size, 0);
+	AUTO_CLOSE int rs =
+		(int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	if (rs < 0)
 		return -errno;
 	ret = landlock_allow_stub(rs, stub_path);

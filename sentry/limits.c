@@ -123,9 +123,10 @@ static uint64_t cpu_ms(pid_t pid)
 	if (read_proc(pid, "stat", buf, sizeof(buf)) <= 0)
 		return 0;
 	p = strrchr(buf, ')');
-	if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
-				"%*u %llu %llu %llu %llu", &u, &k, &cu,
-			 &ck) != 4)
+	if (!p || sscanf(p + 1,
+			 " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
+			 "%*u %llu %llu %llu %llu",
+			 &u, &k, &cu, &ck) != 4)
 		return 0;
 	return (u + k + cu + ck) * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 }

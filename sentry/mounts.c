@@ -23,8 +23,7 @@
 static void must(int ret, const char *what)
 {
 	if (ret)
-		die("cannot make %s in the sandbox: %s", what,
-		    strerror(-ret));
+		die("cannot make %s in the sandbox: %s", what, strerror(-ret));
 }
 
 static int open_dir(const char *path)
@@ -48,7 +47,8 @@ static void make_dir(struct sentry *s, const char *path, mode_t mode,
 {
 	struct vfs_attr attr = {
 		.valid = VFS_ATTR_MODE | VFS_ATTR_UID | VFS_ATTR_GID,
-		.mode = mode, .uid = owned ? s->cfg->uid : 0,
+		.mode = mode,
+		.uid = owned ? s->cfg->uid : 0,
 		.gid = owned ? s->cfg->gid : 0,
 	};
 	struct vfs_at at = {.path = path};
@@ -87,15 +87,21 @@ static void mount_run(struct sentry *s)
 static void mount_system(struct sentry *s, int devpts_fd)
 {
 	struct procfs_config proc = {
-		.src = procsrc_ops(), .arg = s, .host_proc = open_dir("/proc"),
+		.src = procsrc_ops(),
+		.arg = s,
+		.host_proc = open_dir("/proc"),
 	};
 	struct devfs_config dev = {
-		.host_dev = open_dir("/dev"), .devpts = devpts_fd,
-		.uid = s->cfg->uid, .ctty = procsrc_ctty, .arg = s,
+		.host_dev = open_dir("/dev"),
+		.devpts = devpts_fd,
+		.uid = s->cfg->uid,
+		.ctty = procsrc_ctty,
+		.arg = s,
 	};
 	struct sysfs_config sys = {
 		.host_sys = open_dir("/sys"),
-		.memory = s->cfg->limits.memory, .pids = s->cfg->limits.pids,
+		.memory = s->cfg->limits.memory,
+		.pids = s->cfg->limits.pids,
 		.cpus = s->cfg->limits.cpus,
 	};
 
@@ -113,8 +119,7 @@ static void mount_rule(struct sentry *s, const struct file_rule *r)
 	if (r->access == FILE_TMPFS)
 		ret = vfs_mount_tmpfs(s->vfs, r->guest, 01777, 0);
 	else if (r->access == FILE_RW)
-		ret = vfs_mount_host(s->vfs, r->path, r->guest,
-				     VFS_MNT_DIRECT);
+		ret = vfs_mount_host(s->vfs, r->path, r->guest, VFS_MNT_DIRECT);
 	else if (r->access == FILE_RO && strcmp(r->path, r->guest))
 		ret = vfs_mount_host(s->vfs, r->path, r->guest, VFS_MNT_RO);
 	if (ret)

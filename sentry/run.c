@@ -41,8 +41,12 @@
 #include "trace.h"
 #include "workers.h"
 
-enum { EXIT_TIMEOUT = 124, EXIT_CLOCHE = 125, NOFILE_WANTED = 65536,
-       NOFILE_LEAST = 128 };
+enum {
+	EXIT_TIMEOUT = 124,
+	EXIT_CLOCHE = 125,
+	NOFILE_WANTED = 65536,
+	NOFILE_LEAST = 128
+};
 enum { KILL_AGAIN_MS = 20, PIDS_DEFAULT = 4096 };
 
 void sentry_lock(struct sentry *s)
@@ -119,7 +123,8 @@ static void jail_or_bare(struct run *r)
 			    r->jail.reason);
 		log_warn("user namespaces do not work here (%s); running in "
 			 "bare mode: weaker walls, no internet sockets; see "
-			 "`cloche doctor`", r->jail.reason);
+			 "`cloche doctor`",
+			 r->jail.reason);
 	}
 	ret = jail_build(&r->jail, cfg, true);
 	if (ret)
@@ -144,8 +149,7 @@ static void raise_nofile(struct config *cfg)
 		    "needs %d; raise it, for example by `ulimit -Hn %d`",
 		    (unsigned long long)rl.rlim_max, NOFILE_LEAST,
 		    NOFILE_LEAST);
-	rl.rlim_cur = rl.rlim_max < NOFILE_WANTED ? rl.rlim_max :
-						    NOFILE_WANTED;
+	rl.rlim_cur = rl.rlim_max < NOFILE_WANTED ? rl.rlim_max : NOFILE_WANTED;
 	if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
 		log_debug("NOFILE: %s", strerror(errno));
 }
@@ -154,9 +158,12 @@ static void make_vfs(struct run *r)
 {
 	struct sentry *s = &r->s;
 	struct vfs_config vc = {
-		.store_fd = r->jail.store_fd, .store_emulated = s->bare,
-		.mask = policy_mask, .mask_arg = s->policy,
-		.owner_uid = s->cfg->uid, .owner_gid = s->cfg->gid,
+		.store_fd = r->jail.store_fd,
+		.store_emulated = s->bare,
+		.mask = policy_mask,
+		.mask_arg = s->policy,
+		.owner_uid = s->cfg->uid,
+		.owner_gid = s->cfg->gid,
 		.quota_bytes = s->cfg->limits.disk,
 	};
 	int ret = vfs_new(&vc, &s->vfs);
@@ -174,8 +181,9 @@ static struct taskcred *first_cred(const struct config *cfg)
 	c->refs = 1;
 	c->ruid = c->euid = c->suid = c->fsuid = cfg->uid;
 	c->rgid = c->egid = c->sgid = c->fsgid = cfg->gid;
-	c->ngroups = cfg->ngroups < ARRAY_SIZE(c->groups) ?
-			     cfg->ngroups : ARRAY_SIZE(c->groups);
+	c->ngroups = cfg->ngroups < ARRAY_SIZE(c->groups)
+			     ? cfg->ngroups
+			     : ARRAY_SIZE(c->groups);
 	memcpy(c->groups, cfg->groups, c->ngroups * sizeof(gid_t));
 	c->cap_bounding = (1ULL << (CAP_LAST_CAP + 1)) - 1;
 	if (cfg->virtual_root)
@@ -188,10 +196,13 @@ static void make_first_task(struct run *r)
 {
 	struct sentry *s = &r->s;
 	struct taskcred *cred = first_cred(s->cfg);
-	struct vcred vc = {.uid = cred->fsuid, .gid = cred->fsgid,
-			   .groups = cred->groups, .ngroups = cred->ngroups,
+	struct vcred vc = {.uid = cred->fsuid,
+			   .gid = cred->fsgid,
+			   .groups = cred->groups,
+			   .ngroups = cred->ngroups,
 			   .caps = cred->cap_effective};
-	struct vfs_ctx ctx = {.vfs = s->vfs, .cred = &vc,
+	struct vfs_ctx ctx = {.vfs = s->vfs,
+			      .cred = &vc,
 			      .root = vfs_root(s->vfs),
 			      .cwd = vfs_root(s->vfs)};
 	struct vfs_at at = {.path = s->cfg->workdir};
@@ -212,8 +223,7 @@ static void make_first_task(struct run *r)
 		die("cannot hold the sandbox's first process: %s",
 		    strerror(errno));
 	t = task_new_first(s, s->init,
-			   fsctx_new(vfs_root(s->vfs), ref.dentry, mask),
-			   cred);
+			   fsctx_new(vfs_root(s->vfs), ref.dentry, mask), cred);
 	vref_put(&ref);
 	t->tg->nofile = s->cfg->nofile;
 	t->tg->core = r->core;
@@ -248,8 +258,7 @@ static void start_timer(struct run *r)
 {
 	uint64_t ms = r->s.cfg->limits.timeout_ms;
 	struct itimerspec it = {
-		.it_value = {(time_t)(ms / 1000),
-			     (long)(ms % 1000) * 1000000}};
+		.it_value = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000}};
 
 	r->timer = -1;
 	if (!ms)
@@ -324,7 +333,8 @@ static void start_threads(struct run *r)
 	ret = trace_start(s, r->jail.init);
 	if (ret)
 		die("cannot trace the sandbox: %s; see `cloche doctor` "
-		    "(Yama's ptrace_scope?)", strerror(-ret));
+		    "(Yama's ptrace_scope?)",
+		    strerror(-ret));
 	load_filter(r);
 	if (pthread_create(&r->notify, NULL, notify_main, s))
 		die("cannot start a thread: %s", strerror(errno));
@@ -355,7 +365,9 @@ static void start_first(struct run *r)
 {
 	const struct config *cfg = r->s.cfg;
 	struct run_command c = {
-		.cwd = cfg->workdir, .argv = cfg->argv, .envp = cfg->envp,
+		.cwd = cfg->workdir,
+		.argv = cfg->argv,
+		.envp = cfg->envp,
 		.tty = r->slave,
 	};
 	int ret;
@@ -391,12 +403,12 @@ static void on_jail_message(struct run *r)
 	r->ended = true;
 	if (ret == 0 && m.text[0])
 		log_info("the command cannot be started: %.199s; --pids is "
-			 "%llu", m.text,
-			 (unsigned long long)r->s.cfg->limits.pids);
+			 "%llu",
+			 m.text, (unsigned long long)r->s.cfg->limits.pids);
 	if (ret == 0)
-		r->s.exit_status = WIFSIGNALED(m.value) ?
-					   128 + WTERMSIG(m.value) :
-					   WEXITSTATUS(m.value);
+		r->s.exit_status = WIFSIGNALED(m.value)
+					   ? 128 + WTERMSIG(m.value)
+					   : WEXITSTATUS(m.value);
 	else if (!r->timed_out)
 		r->s.exit_status = 128 + SIGKILL;
 	run_kill(r);
@@ -429,8 +441,10 @@ static void limit_reached(struct run *r, const char *what, const char *option)
 	struct run_service *sv = r->s.cfg->service;
 	char args[96], why[160];
 
-	snprintf(why, sizeof(why), "the limit of %s was reached and the "
-		 "sandbox stopped; %s sets it", what, option);
+	snprintf(why, sizeof(why),
+		 "the limit of %s was reached and the "
+		 "sandbox stopped; %s sets it",
+		 what, option);
 	ev.args = args;
 	ev.args_len = (size_t)snprintf(args, sizeof(args), "{\"limit\":\"%s\"}",
 				       what);
@@ -438,8 +452,8 @@ static void limit_reached(struct run *r, const char *what, const char *option)
 	audit_emit(r->s.audit, &ev);
 	snprintf(r->limit_note, sizeof(r->limit_note), "%s", why);
 	if (sv)
-		sv->limited(sv->arg, why, r->timed_out ? EXIT_TIMEOUT :
-							 128 + SIGKILL);
+		sv->limited(sv->arg, why,
+			    r->timed_out ? EXIT_TIMEOUT : 128 + SIGKILL);
 	run_kill(r);
 }
 
@@ -471,8 +485,17 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-enum { P_JAIL, P_SIGNAL, P_TIMER, P_VFS, P_WAKE, P_SERVICE, P_OUTSIDE, P_TERM,
-       P_COUNT = P_TERM + TERMINAL_POLLFDS };
+enum {
+	P_JAIL,
+	P_SIGNAL,
+	P_TIMER,
+	P_VFS,
+	P_WAKE,
+	P_SERVICE,
+	P_OUTSIDE,
+	P_TERM,
+	P_COUNT = P_TERM + TERMINAL_POLLFDS
+};
 
 static void loop_once(struct run *r)
 {
@@ -495,8 +518,10 @@ static void loop_once(struct run *r)
 		terminal_pollfds(&r->term, p + P_TERM);
 		count = P_COUNT;
 	}
-	if (poll(p, count, busy ? WORKERS_TICK_MS :
-			   limits_sampled(s->cfg) ? LIMITS_TICK_MS : -1) < 0)
+	if (poll(p, count,
+		 busy			  ? WORKERS_TICK_MS
+		 : limits_sampled(s->cfg) ? LIMITS_TICK_MS
+					  : -1) < 0)
 		return;
 	if (limits_sampled(s->cfg) &&
 	    now_ms() - r->sampled_ms >= LIMITS_TICK_MS) {
@@ -587,9 +612,9 @@ int sentry_run(struct config *cfg)
 	s->stub_path = r->jail.stub_path;
 	s->stub_dev = r->jail.stub_dev;
 	s->stub_ino = r->jail.stub_ino;
-	s->devpts_fd = r->jail.devpts_fd >= 0 ?
-			       fcntl(r->jail.devpts_fd, F_DUPFD_CLOEXEC, 3) :
-			       -1;
+	s->devpts_fd = r->jail.devpts_fd >= 0
+			       ? fcntl(r->jail.devpts_fd, F_DUPFD_CLOEXEC, 3)
+			       : -1;
 	if (audit_open(cfg->audit, s->id, cfg->audit_head_fd, &s->audit))
 		return EXIT_CLOCHE;
 	confine_network();

@@ -19,10 +19,10 @@ struct run {
 	struct stdio io;
 	struct terminal term;
 	bool term_on;
-	int slave;  /* kept open until the last guest has gone */
+	int slave; /* kept open until the last guest has gone */
 	int sigfd, timer;
 	uint32_t first, last_id; /* commands: the first one, the newest */
-	bool ended; /* the sandbox is to end */
+	bool ended;		 /* the sandbox is to end */
 	volatile bool audit_broken;
 	unsigned asked_to_end; /* SIGTERM, SIGHUP, SIGQUIT so far */
 	char limit_note[160];  /* said at the end */

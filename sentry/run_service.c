@@ -19,7 +19,10 @@ static struct run *run_of(struct sentry *s)
 int run_start(struct run *r, const struct run_command *c, bool last)
 {
 	struct jail_command jc = {
-		.id = ++r->last_id, .last = last, .tty = c->tty, .fds = c->fds,
+		.id = ++r->last_id,
+		.last = last,
+		.tty = c->tty,
+		.fds = c->fds,
 	};
 	AUTO_CLOSE int block = -1;
 	int ret = command_write(c->cwd, c->argv, c->envp, &block);
@@ -81,8 +84,8 @@ int run_open_pty(struct sentry *s, int *master, int *slave)
 {
 	int pts = s->devpts_fd, unlock = 0;
 	AUTO_CLOSE int m =
-		pts >= 0 ? openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC) :
-			   posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+		pts >= 0 ? openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+			 : posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 
 	if (m < 0 || ioctl(m, TIOCSPTLCK, &unlock) < 0)
 		return -errno;

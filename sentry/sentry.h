@@ -23,33 +23,33 @@ struct call;
 struct sentry {
 	const struct config *cfg;
 	char id[32];
-	bool bare; /* no user namespaces */
-	_Atomic bool ending; /* all guests are being killed */
-	bool aslr; /* what guests start with: addresses are random */
+	bool bare;	      /* no user namespaces */
+	_Atomic bool ending;  /* all guests are being killed */
+	bool aslr;	      /* what guests start with: addresses are random */
 	pthread_mutex_t lock; /* the state lock */
 	struct vfs *vfs;      /* under lock */
-	struct policy *policy; /* immutable */
-	struct audit *audit;   /* own locking */
+	struct policy *policy;		     /* immutable */
+	struct audit *audit;		     /* own locking */
 	struct htable tasks, tgroups_by_pid; /* under lock */
 	struct list tgroups;		     /* under lock */
-	uid_t kuid; /* the guests' kernel ids, as the sentry's fstat shows */
-	gid_t kgid; /* them; set by launch */
-	int listener;  /* seccomp notification descriptor */
+	uid_t kuid;   /* the guests' kernel ids, as the sentry's fstat shows */
+	gid_t kgid;   /* them; set by launch */
+	int listener; /* seccomp notification descriptor */
 	char *stub_path; /* as guests' exec names the stub */
 	dev_t stub_dev;
 	ino_t stub_ino;
-	pid_t init;    /* host pid of the guest init */
+	pid_t init; /* host pid of the guest init */
 	int init_pidfd;
 	int devpts_fd; /* root of the sandbox's devpts, -1 if none */
 	int tty_ptmx, tty_slave_nr; /* terminal relay; -1 if none */
-	struct vref stdio[3]; /* inherited descriptors, see launch */
-	struct htable sockets; /* net names of Unix sockets; under lock */
-	void *locks;	       /* syscalls/locks.c; under lock */
-	void *inotify;	       /* syscalls/inotify.c; under lock */
-	void *trace;	       /* trace.c */
-	void *workers;	       /* workers.c */
-	void *procsrc;	       /* procsrc.c; under lock */
-	void *outside;	       /* outside.c; NULL: no network */
+	struct vref stdio[3];	    /* inherited descriptors, see launch */
+	struct htable sockets;	    /* net names of Unix sockets; under lock */
+	void *locks;		    /* syscalls/locks.c; under lock */
+	void *inotify;		    /* syscalls/inotify.c; under lock */
+	void *trace;		    /* trace.c */
+	void *workers;		    /* workers.c */
+	void *procsrc;		    /* procsrc.c; under lock */
+	void *outside;		    /* outside.c; NULL: no network */
 	int exit_status;
 	uint64_t start_ns;
 };

@@ -83,8 +83,9 @@ static void classify_one(struct stdio *io, int i)
 		    "sockets and terminals only: redirect it, for example "
 		    "from /dev/null",
 		    stdio_name[i],
-		    S_ISDIR(st.st_mode) ? "directory" : "device or O_PATH "
-							"descriptor");
+		    S_ISDIR(st.st_mode) ? "directory"
+					: "device or O_PATH "
+					  "descriptor");
 	if (S_ISCHR(st.st_mode) && isatty(i)) {
 		io->fds[i] = -1;
 		io->tty[i] = io->want_tty = true;
@@ -122,9 +123,9 @@ const char *stdio_refused(int fd)
 	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
 	    domain == AF_UNIX)
 		return NULL;
-	return S_ISDIR(st.st_mode)  ? "a directory" :
-	       S_ISSOCK(st.st_mode) ? "a socket" :
-				      "a device";
+	return S_ISDIR(st.st_mode)    ? "a directory"
+	       : S_ISSOCK(st.st_mode) ? "a socket"
+				      : "a device";
 }
 
 void stdio_classify(struct stdio *io, uint64_t max_output)
@@ -239,16 +240,16 @@ int stdio_relay_start(struct stdio *io)
 		if (io->relay_local[i] < 0)
 			continue;
 		close(io->fds[i]); /* the guests hold it now */
-		ret = relay_thread(io, io->relay_local[i],
-				   io->relay_remote[i], io->counted[i]);
+		ret = relay_thread(io, io->relay_local[i], io->relay_remote[i],
+				   io->counted[i]);
 		if (ret || io->counted[i]) {
 			if (ret)
 				return ret;
 			continue;
 		}
 		/* Towards the guest nobody waits for the end. */
-		ret = relay_thread(io, io->relay_remote[i],
-				   io->relay_local[i], false);
+		ret = relay_thread(io, io->relay_remote[i], io->relay_local[i],
+				   false);
 		if (ret)
 			return ret;
 		pthread_detach(io->relay_thread[--io->nrelays]);

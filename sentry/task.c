@@ -196,8 +196,9 @@ void task_vcred(const struct task *t, bool use_real, struct vcred *out)
 	out->ngroups = c->ngroups;
 	/* access(2) judges by what the real uid could do (fs/open.c,
 	 * access_override_creds). */
-	out->caps = !use_real ? c->cap_effective :
-		    c->ruid == 0 ? c->cap_permitted : 0;
+	out->caps = !use_real	   ? c->cap_effective
+		    : c->ruid == 0 ? c->cap_permitted
+				   : 0;
 }
 
 static struct tgroup *tgroup_new(struct sentry *s, struct tgroup *parent,
@@ -217,12 +218,14 @@ static struct tgroup *tgroup_new(struct sentry *s, struct tgroup *parent,
 		tg->core = parent->core;
 		tg->dumpable = parent->dumpable;
 		tg->persona_set = parent->persona_set;
-		tg->exe_path = parent->exe_path ? xstrdup(parent->exe_path) :
-						  NULL;
+		tg->exe_path =
+			parent->exe_path ? xstrdup(parent->exe_path) : NULL;
 		if (parent->exe.inode) {
 			tg->exe.inode = inode_get(parent->exe.inode);
-			tg->exe.dentry = parent->exe.dentry ?
-				dentry_get(parent->exe.dentry) : NULL;
+			tg->exe.dentry =
+				parent->exe.dentry
+					? dentry_get(parent->exe.dentry)
+					: NULL;
 			vfs_text_get(tg->exe.inode);
 		}
 	}

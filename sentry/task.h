@@ -49,7 +49,7 @@ struct tgroup {
 	struct tgroup *parent; /* borrowed; init's children: init; or NULL */
 	struct vref exe;       /* the running program; counted */
 	char *exe_path;	       /* its virtual path at exec time */
-	uint32_t writer; /* vfs_writer; 0: it has changed nothing yet */
+	uint32_t writer;       /* vfs_writer; 0: it has changed nothing yet */
 	char *comm_args;       /* NULL; reserved for /proc cmdline */
 	struct rlimit nofile, core; /* virtual values */
 	bool dumpable;		    /* PR_SET_DUMPABLE, virtual */
@@ -70,10 +70,11 @@ struct task {
 	pid_t vtid; /* 0: not yet asked; use task_vtid() */
 	struct fsctx *fs;
 	struct taskcred *cred;
-	int continued_nr; /* call that was last let run natively; -1: answered */
-	bool own_files; /* unshared its descriptors from its process */
-	bool released;	/* a blocked call was just given back with -512 */
-	void *trace;	/* tracer's own state (trace.c) */
+	int continued_nr; /* call that was last let run natively; -1: answered
+			   */
+	bool own_files;	  /* unshared its descriptors from its process */
+	bool released;	  /* a blocked call was just given back with -512 */
+	void *trace;	  /* tracer's own state (trace.c) */
 };
 
 /* The table. task_new makes the first thread of a process (tg == NULL; parent

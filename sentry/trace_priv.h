@@ -12,10 +12,10 @@
 enum { EXEC_SCRATCH = 128 };
 
 struct ttrace {
-	bool started;	/* its first stop was seen */
-	bool want_ctty; /* run TIOCSCTTY at the next stop */
+	bool started;		 /* its first stop was seen */
+	bool want_ctty;		 /* run TIOCSCTTY at the next stop */
 	unsigned char ctty_step; /* ctty.c: 0 none, 1 before entry, 2 exit */
-	bool execing;	/* a rewritten execve is under way */
+	bool execing;		 /* a rewritten execve is under way */
 	struct user_regs_struct saved;
 	gaddr_t scratch_addr; /* guest bytes that the stub's path replaced */
 	unsigned char scratch[EXEC_SCRATCH];

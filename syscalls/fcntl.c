@@ -320,14 +320,14 @@ static const struct {
 	int64_t (*fn)(struct call *c);
 } commands[] = {
 	{F_GETFL, fcntl_getfl},		{F_SETFL, fcntl_setfl},
-	{F_GETLK, posixlock_get},
-	{F_SETLK, posixlock_set},	{F_SETLKW, posixlock_setw},
-	{F_OFD_GETLK, ofdlock_get},	{F_OFD_SETLK, ofdlock_set},
-	{F_OFD_SETLKW, ofdlock_setw},	{F_SETLEASE, fcntl_setlease},
-	{F_GETLEASE, fcntl_getlease},	{F_NOTIFY, fcntl_notify},
-	{F_SETOWN, fcntl_setown},	{F_GETOWN, fcntl_getown},
-	{F_SETOWN_EX, fcntl_setown_ex}, {F_GETOWN_EX, fcntl_getown_ex},
-	{F_SETSIG, fcntl_sig},		{F_GETSIG, fcntl_sig},
+	{F_GETLK, posixlock_get},	{F_SETLK, posixlock_set},
+	{F_SETLKW, posixlock_setw},	{F_OFD_GETLK, ofdlock_get},
+	{F_OFD_SETLK, ofdlock_set},	{F_OFD_SETLKW, ofdlock_setw},
+	{F_SETLEASE, fcntl_setlease},	{F_GETLEASE, fcntl_getlease},
+	{F_NOTIFY, fcntl_notify},	{F_SETOWN, fcntl_setown},
+	{F_GETOWN, fcntl_getown},	{F_SETOWN_EX, fcntl_setown_ex},
+	{F_GETOWN_EX, fcntl_getown_ex}, {F_SETSIG, fcntl_sig},
+	{F_GETSIG, fcntl_sig},
 };
 
 int64_t h_fcntl(struct call *c)

@@ -268,7 +268,8 @@ size_t filter_args_sample(size_t i, int *nr, uint64_t args[6])
 {
 	if (i < ARRAY_SIZE(rules)) {
 		*nr = rules[i].nr;
-		for (size_t k = 0; k < FILTER_CMP_MAX && rules[i].cmp[k].mask; k++)
+		for (size_t k = 0; k < FILTER_CMP_MAX && rules[i].cmp[k].mask;
+		     k++)
 			args[rules[i].cmp[k].arg] = rules[i].cmp[k].value;
 	}
 	return ARRAY_SIZE(rules);

@@ -21,7 +21,7 @@ struct argcmp {
 
 struct argrule {
 	int16_t nr;
-	uint8_t columns; /* FILTER_* bits */
+	uint8_t columns;		   /* FILTER_* bits */
 	struct argcmp cmp[FILTER_CMP_MAX]; /* all must hold */
 };
 

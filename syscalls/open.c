@@ -164,8 +164,8 @@ static bool table_has_room(struct call *c)
 	if (call_fd(c, max - 1) < 0)
 		return true;
 	for (int fd = 0; fd < max - 1; fd++) {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d",
-			 c->task->tg->pid, fd);
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", c->task->tg->pid,
+			 fd);
 		if (lstat(path, &st) < 0)
 			return true;
 	}

@@ -31,13 +31,13 @@
 #include "../sentry/dispatch.h"
 
 enum sysclass {
-	SYS_NATIVE,  /* filter ALLOW, no conditions */
-	SYS_ARGS,    /* ALLOW if the argument rules in filter_args.c say so,
-		      * NOTIFY otherwise */
-	SYS_NOTIFY,  /* answered by the handler */
-	SYS_PASS,    /* notified; the handler may return CALL_CONTINUE */
-	SYS_TRACE,   /* RET_TRACE: execve, execveat */
-	SYS_REFUSE,  /* notified; refused with the errno in `refusal` */
+	SYS_NATIVE, /* filter ALLOW, no conditions */
+	SYS_ARGS,   /* ALLOW if the argument rules in filter_args.c say so,
+		     * NOTIFY otherwise */
+	SYS_NOTIFY, /* answered by the handler */
+	SYS_PASS,   /* notified; the handler may return CALL_CONTINUE */
+	SYS_TRACE,  /* RET_TRACE: execve, execveat */
+	SYS_REFUSE, /* notified; refused with the errno in `refusal` */
 };
 
 enum sysintr { INTR_NEVER, INTR_RESTART, INTR_ALWAYS, INTR_BLOCKING };

@@ -151,7 +151,8 @@ static bool audit_wait_work(struct audit *a)
 			until.tv_nsec %= 1000000000L;
 			armed = true;
 		} else if (pthread_cond_timedwait(&a->work, &a->lock, &until) ==
-			   ETIMEDOUT && a->open) {
+				   ETIMEDOUT &&
+			   a->open) {
 			audit_hand_over(a);
 		}
 	}

@@ -13,28 +13,34 @@
 #include "../base/base.h"
 #include "../base/strbuf.h"
 
-enum audit_verdict { AUDIT_ALLOW, AUDIT_DENY, AUDIT_EMULATE, AUDIT_PASS,
-		     AUDIT_ASK, AUDIT_LIMIT };
+enum audit_verdict {
+	AUDIT_ALLOW,
+	AUDIT_DENY,
+	AUDIT_EMULATE,
+	AUDIT_PASS,
+	AUDIT_ASK,
+	AUDIT_LIMIT
+};
 
 struct audit;
 
 struct audit_event {
-	const char *call;   /* "openat", or a lifecycle kind: "start", "exec" */
+	const char *call; /* "openat", or a lifecycle kind: "start", "exec" */
 	pid_t pid, tid, ppid; /* as the guest sees them (pid namespace) */
-	const char *exe;    /* virtual path of the program; may be NULL */
-	const char *args;   /* a JSON object's text, or NULL; built by decode */
+	const char *exe;      /* virtual path of the program; may be NULL */
+	const char *args; /* a JSON object's text, or NULL; built by decode */
 	size_t args_len;
-	const char *path;   /* main resolved path, NULL if none: for coalescing
-			     * and for the refusal lines */
+	const char *path; /* main resolved path, NULL if none: for coalescing
+			   * and for the refusal lines */
 	enum audit_verdict verdict;
-	char rule[96];	    /* "" if none: "default", "--hide *.pem" ... */
-	const char *hint;   /* option that would allow it, or NULL */
-	int64_t ret;	    /* >= 0: "ret"; -errno: "errno" (name) */
-	uint64_t ns;	    /* time in the sentry */
-	bool coalesce;	    /* may be merged with identical ones */
-	bool probe;	    /* a refusal that every program expects: recorded,
-			     * but no line at the end of the run */
-	bool tracer;	    /* from the tracer thread: must not wait */
+	char rule[96];	  /* "" if none: "default", "--hide *.pem" ... */
+	const char *hint; /* option that would allow it, or NULL */
+	int64_t ret;	  /* >= 0: "ret"; -errno: "errno" (name) */
+	uint64_t ns;	  /* time in the sentry */
+	bool coalesce;	  /* may be merged with identical ones */
+	bool probe;	  /* a refusal that every program expects: recorded,
+			   * but no line at the end of the run */
+	bool tracer;	  /* from the tracer thread: must not wait */
 };
 
 /* sink: "FILE", "fd:N", "unix:PATH", "-" or NULL (nothing is written, but

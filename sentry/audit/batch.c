@@ -42,7 +42,7 @@ struct batch *batch_new(void)
 
 void batch_free(struct batch *b)
 {
-	list_for_each_safe(l, &b->text)
+	list_for_each_safe (l, &b->text)
 		free(list_entry(l, struct chunk, link));
 	free(b);
 }
@@ -138,8 +138,13 @@ void batch_add(struct batch *b, const struct audit_event *ev, uint64_t hash)
 	clock_gettime(CLOCK_REALTIME, &now);
 	*r = (struct record){
 		.t = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
-		.ns = ev->ns, .n = 1, .hash = hash, .ret = ev->ret,
-		.pid = ev->pid, .tid = ev->tid, .ppid = ev->ppid,
+		.ns = ev->ns,
+		.n = 1,
+		.hash = hash,
+		.ret = ev->ret,
+		.pid = ev->pid,
+		.tid = ev->tid,
+		.ppid = ev->ppid,
 		.verdict = ev->verdict,
 		.call = batch_copy(b, ev->call, strlen(ev->call)),
 		.exe = batch_copy_str(b, ev->exe),
@@ -158,9 +163,9 @@ void batch_add(struct batch *b, const struct audit_event *ev, uint64_t hash)
 const char *audit_verdict_name(enum audit_verdict v)
 {
 	static const char *const names[] = {
-		[AUDIT_ALLOW] = "allow", [AUDIT_DENY] = "deny",
+		[AUDIT_ALLOW] = "allow",     [AUDIT_DENY] = "deny",
 		[AUDIT_EMULATE] = "emulate", [AUDIT_PASS] = "pass",
-		[AUDIT_ASK] = "ask", [AUDIT_LIMIT] = "limit",
+		[AUDIT_ASK] = "ask",	     [AUDIT_LIMIT] = "limit",
 	};
 
 	return (unsigned)v < ARRAY_SIZE(names) ? names[v] : "deny";

@@ -31,7 +31,7 @@ struct batch {
 	size_t count;
 	struct record rec[CHAIN_BLOCK_MAX];
 	uint16_t slot[BATCH_SLOTS]; /* record number + 1, 0: free */
-	struct list text; /* chunks that hold the strings */
+	struct list text;	    /* chunks that hold the strings */
 	size_t bytes;
 };
 

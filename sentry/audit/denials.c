@@ -35,7 +35,7 @@ static void denial_free(struct denial *x)
 
 void denials_fini(struct denials *d)
 {
-	list_for_each_safe(l, &d->order)
+	list_for_each_safe (l, &d->order)
 		denial_free(list_entry(l, struct denial, link));
 	htable_fini(&d->table);
 }
@@ -50,7 +50,8 @@ static struct denial *denials_find(struct denials *d, uint64_t hash,
 		struct denial *x = container_of(n, struct denial, node);
 
 		if (strcmp(x->call, ev->call) == 0 &&
-		    strcmp(x->path, path) == 0 && strcmp(x->rule, ev->rule) == 0)
+		    strcmp(x->path, path) == 0 &&
+		    strcmp(x->rule, ev->rule) == 0)
 			return x;
 	}
 	return NULL;
@@ -61,7 +62,7 @@ static unsigned of_kind(const struct denials *d, const char *call,
 {
 	unsigned n = 0;
 
-	list_for_each(l, &d->order) {
+	list_for_each (l, &d->order) {
 		const struct denial *x = list_entry(l, struct denial, link);
 
 		n += !strcmp(x->call, call) && !strcmp(x->rule, rule);
@@ -151,7 +152,7 @@ static void denial_line(const struct denial *x, struct strbuf *out)
 
 void denials_text(const struct denials *d, struct strbuf *out)
 {
-	list_for_each(l, &d->order)
+	list_for_each (l, &d->order)
 		denial_line(list_entry(l, struct denial, link), out);
 	if (d->more)
 		strbuf_printf(out, "refused: %llu more of other kinds\n",

@@ -16,8 +16,8 @@
 struct denials {
 	struct htable table;
 	struct list order;
-	size_t count;	/* distinct, kept */
-	uint64_t more;	/* refusals that found the table full */
+	size_t count;  /* distinct, kept */
+	uint64_t more; /* refusals that found the table full */
 };
 
 void denials_init(struct denials *d);

@@ -75,8 +75,8 @@ int audit_reader_next(struct audit_reader *r)
 		return ferror(r->in) ? -EIO : 0;
 	r->number++;
 	if (too_long) {
-		snprintf(r->problem, sizeof(r->problem),
-			 "longer than %u bytes", READER_LINE_MAX);
+		snprintf(r->problem, sizeof(r->problem), "longer than %u bytes",
+			 READER_LINE_MAX);
 		return 1;
 	}
 	/* JSON text from guests may hold escaped NULs */

@@ -21,8 +21,8 @@ struct audit_reader {
 	uint64_t number; /* of the current line, from 1 */
 	char *line;	 /* without its newline; valid until the next */
 	size_t len, cap;
-	bool newline;	 /* the line ended in one */
-	json_t *object;	 /* the parsed line, borrowed; NULL: damaged */
+	bool newline;	   /* the line ended in one */
+	json_t *object;	   /* the parsed line, borrowed; NULL: damaged */
 	char problem[160]; /* why object is NULL */
 };
 

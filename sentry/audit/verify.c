@@ -19,8 +19,8 @@ struct stream {
 	struct stream *next;
 	char *id;
 	struct chain chain;
-	uint64_t seq;	/* last record's number */
-	uint64_t block; /* records since the last chain record */
+	uint64_t seq;	     /* last record's number */
+	uint64_t block;	     /* records since the last chain record */
 	uint64_t block_line; /* where the block began */
 	bool begun, ended;
 };
@@ -42,8 +42,8 @@ static void verify_damage(struct verify *x, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	strbuf_printf(x->report, "line %llu: ",
-		      (unsigned long long)x->r->number);
+	strbuf_printf(x->report,
+		      "line %llu: ", (unsigned long long)x->r->number);
 	strbuf_visible(x->report, text, strlen(text));
 	strbuf_putc(x->report, '\n');
 	x->v->damages++;
@@ -93,20 +93,24 @@ static void verify_chain(struct verify *x, struct stream *s)
 	x->v->blocks++;
 	chain_hex(&s->chain, want);
 	if (strcmp(prev, want) != 0)
-		verify_damage(x, "the block before this one is missing or was "
+		verify_damage(x,
+			      "the block before this one is missing or was "
 			      "altered (its hash should be %.16s..., this line "
-			      "says %.16s...)", want, prev);
+			      "says %.16s...)",
+			      want, prev);
 	if (to != s->seq || from != s->seq - s->block + 1)
-		verify_damage(x, "the block should hold records %llu-%llu but "
+		verify_damage(x,
+			      "the block should hold records %llu-%llu but "
 			      "has %llu, up to %llu: lines were removed or "
-			      "added", (unsigned long long)from,
-			      (unsigned long long)to,
+			      "added",
+			      (unsigned long long)from, (unsigned long long)to,
 			      (unsigned long long)s->block,
 			      (unsigned long long)s->seq);
 	chain_close(&s->chain);
 	chain_hex(&s->chain, want);
 	if (strcmp(hash, want) != 0)
-		verify_damage(x, "the hash does not fit the block that began "
+		verify_damage(x,
+			      "the hash does not fit the block that began "
 			      "in line %llu: something in it was altered, "
 			      "removed or added",
 			      (unsigned long long)s->block_line);
@@ -136,13 +140,15 @@ static void verify_end(struct verify *x, struct stream *s)
 	chain_hex(&s->chain, want);
 	if (!at || strcmp(hash, want) != 0)
 		verify_damage(x, "the end record or what it stands on was "
-			      "altered: its hash does not fit");
+				 "altered: its hash does not fit");
 	else if (at[sizeof(mark) - 1 + 2 * CHAIN_HASH_SIZE] != '"' ||
 		 strcmp(at + sizeof(mark) + 2 * CHAIN_HASH_SIZE, "}") != 0)
 		verify_damage(x, "something was added after the final hash");
 	if (count != s->seq)
-		verify_damage(x, "the end record counts %llu records, %llu are "
-			      "here", (unsigned long long)count,
+		verify_damage(x,
+			      "the end record counts %llu records, %llu are "
+			      "here",
+			      (unsigned long long)count,
 			      (unsigned long long)s->seq);
 	s->ended = true;
 	memcpy(x->v->last_hash, want, sizeof(want));
@@ -167,8 +173,10 @@ static void verify_record(struct verify *x, struct stream *s, bool end)
 	if (!s->block++)
 		s->block_line = x->r->number;
 	if (s->block == CHAIN_BLOCK_MAX + 1)
-		verify_damage(x, "the block has more than %d records: a chain "
-			      "record is missing", CHAIN_BLOCK_MAX);
+		verify_damage(x,
+			      "the block has more than %d records: a chain "
+			      "record is missing",
+			      CHAIN_BLOCK_MAX);
 	chain_add(&s->chain, x->r->line, x->r->len);
 	chain_add(&s->chain, "\n", 1);
 }
@@ -217,19 +225,22 @@ static void verify_finish(struct verify *x)
 		next = s->next;
 		if (!s->ended) {
 			x->v->unfinished++;
-			verify_damage(x, "stream %s has no end record: the run "
+			verify_damage(x,
+				      "stream %s has no end record: the run "
 				      "was killed, goes on, or the file was "
 				      "cut; %llu records after the last chain "
-				      "record", s->id,
-				      (unsigned long long)s->block);
+				      "record",
+				      s->id, (unsigned long long)s->block);
 		}
 		free(s->id);
 		free(s);
 	}
 	if (x->head && !x->v->head_found)
-		verify_damage(x, "no stream here ends in the given head "
+		verify_damage(x,
+			      "no stream here ends in the given head "
 			      "%.16s...: the file is not the one that was "
-			      "written", x->head);
+			      "written",
+			      x->head);
 	if (!x->v->streams && !x->v->damages)
 		verify_damage(x, "the file is empty");
 }

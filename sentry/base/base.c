@@ -34,14 +34,14 @@ void die(const char *fmt, ...)
 	exit(125);
 }
 
-#define LOG_FUNCTION(name, prefix)                 \
-	void name(const char *fmt, ...)            \
-	{                                          \
-		va_list ap;                        \
-                                                   \
-		va_start(ap, fmt);                 \
-		log_line(prefix, 0, fmt, ap);      \
-		va_end(ap);                        \
+#define LOG_FUNCTION(name, prefix)            \
+	void name(const char *fmt, ...)       \
+	{                                     \
+		va_list ap;                   \
+                                              \
+		va_start(ap, fmt);            \
+		log_line(prefix, 0, fmt, ap); \
+		va_end(ap);                   \
 	}
 
 LOG_FUNCTION(log_warn, "warning: ")

@@ -26,10 +26,10 @@
 typedef uint64_t gaddr_t;
 typedef int gfd_t;
 
-#define MUST_CHECK __attribute__((warn_unused_result))
-#define PRINTF(a, b) __attribute__((format(printf, a, b)))
-#define NORETURN __attribute__((noreturn))
-#define UNUSED __attribute__((unused))
+#define MUST_CHECK    __attribute__((warn_unused_result))
+#define PRINTF(a, b)  __attribute__((format(printf, a, b)))
+#define NORETURN      __attribute__((noreturn))
+#define UNUSED	      __attribute__((unused))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define container_of(p, type, member) \
 	((type *)((char *)(p)-offsetof(type, member)))
@@ -71,7 +71,7 @@ char *xasprintf(const char *fmt, ...) PRINTF(1, 2);
 void auto_close_fd(int *fd);
 void auto_free_ptr(void *p);
 #define AUTO_CLOSE __attribute__((cleanup(auto_close_fd)))
-#define AUTO_FREE __attribute__((cleanup(auto_free_ptr)))
+#define AUTO_FREE  __attribute__((cleanup(auto_free_ptr)))
 
 /* Takes the descriptor out of a scope-cleaned variable. */
 static inline int fd_take(int *fd)

@@ -46,7 +46,7 @@ static inline void list_del(struct list *n)
 #define list_entry(p, type, member) container_of(p, type, member)
 #define list_for_each(p, head) \
 	for (struct list *p = (head)->next; p != (head); p = p->next)
-#define list_for_each_safe(p, head)                                         \
+#define list_for_each_safe(p, head)                                           \
 	for (struct list *p = (head)->next, *p##_next = p->next; p != (head); \
 	     p = p##_next, p##_next = p->next)
 

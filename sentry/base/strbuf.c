@@ -90,8 +90,12 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...)
 /* Length of the well-formed UTF-8 sequence at s, 0 if there is none. */
 static size_t utf8_len(const unsigned char *s, size_t len)
 {
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 :
-		   s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	size_t n = s[0] < 0x80	 ? 1
+		   : s[0] < 0xc2 ? 0
+		   : s[0] < 0xe0 ? 2
+		   : s[0] < 0xf0 ? 3
+		   : s[0] < 0xf5 ? 4
+				 : 0;
 
 	if (!n || n > len)
 		return 0;

@@ -24,14 +24,14 @@ struct audit_options {
 static int check_verdict(void *t, const char *value, struct strbuf *err)
 {
 	static const char *const words[] = {"allow", "deny", "emulate",
-					    "pass", "ask", "limit"};
+					    "pass",  "ask",  "limit"};
 
 	((struct audit_options *)t)->verdict = (char *)value;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcmp(words[i], value) == 0)
 			return 0;
 	strbuf_puts(err, "--verdict: allow, deny, emulate, pass, ask or limit "
-		    "was expected");
+			 "was expected");
 	return -EINVAL;
 }
 
@@ -45,7 +45,7 @@ static int check_head(void *t, const char *value, struct strbuf *err)
 	if (strspn(value, "0123456789abcdef") != 64 ||
 	    (value[64] && value[64] != '"')) {
 		strbuf_puts(err, "--head: the 64 hexadecimal digits that "
-			    "--audit-head gave out were expected");
+				 "--audit-head gave out were expected");
 		return -EINVAL;
 	}
 	((struct audit_options *)t)->head = strndup(value, 64);
@@ -131,7 +131,8 @@ static void show_record(const json_t *rec, struct strbuf *b)
 	strbuf_printf(b, "%lld %s.%03lld", (long long)audit_number(rec, "seq"),
 		      stamp, (long long)(t / 1000000 % 1000));
 	if (json_object_get(rec, "pid"))
-		strbuf_printf(b, " [%lld]", (long long)audit_number(rec, "pid"));
+		strbuf_printf(b, " [%lld]",
+			      (long long)audit_number(rec, "pid"));
 	if (*audit_text(rec, "exe"))
 		show_visible(b, " ", audit_text(rec, "exe"));
 	show_visible(b, " ", audit_text(rec, "call"));
@@ -141,7 +142,8 @@ static void show_record(const json_t *rec, struct strbuf *b)
 	if (*error)
 		show_visible(b, " = ", error);
 	else
-		strbuf_printf(b, " = %lld", (long long)audit_number(rec, "ret"));
+		strbuf_printf(b, " = %lld",
+			      (long long)audit_number(rec, "ret"));
 	show_visible(b, " ", audit_text(rec, "verdict"));
 	if (*rule)
 		show_visible(b, ", rule ", rule);
@@ -158,8 +160,8 @@ static int audit_show(struct audit_reader *r, const struct audit_options *o)
 	strbuf_init(&b, 0);
 	while ((got = audit_reader_next(r)) > 0) {
 		if (!r->object) {
-			log_warn("line %llu: %s",
-				 (unsigned long long)r->number, r->problem);
+			log_warn("line %llu: %s", (unsigned long long)r->number,
+				 r->problem);
 			bad = 1;
 			continue;
 		}
@@ -285,8 +287,8 @@ static void summary_record(struct tallies *t, const json_t *rec)
 	tally_add(&t[BY_VERDICT], verdict, n);
 	tally_add(&t[BY_CALL], call, n);
 	if (strcmp(call, "exec") == 0)
-		tally_add(&t[BY_PROGRAM],
-			  *path ? path : audit_text(rec, "exe"), n);
+		tally_add(&t[BY_PROGRAM], *path ? path : audit_text(rec, "exe"),
+			  n);
 	if (strcmp(verdict, "deny") == 0 || strcmp(verdict, "limit") == 0) {
 		AUTO_FREE char *key = xasprintf("%s %s (%s)", call, path,
 						audit_text(rec, "rule"));
@@ -337,8 +339,8 @@ static int audit_summary(struct audit_reader *r, const struct audit_options *o)
 		htable_init(&t[i].table);
 	while ((got = audit_reader_next(r)) > 0) {
 		if (!r->object) {
-			log_warn("line %llu: %s",
-				 (unsigned long long)r->number, r->problem);
+			log_warn("line %llu: %s", (unsigned long long)r->number,
+				 r->problem);
 			bad = 1;
 			continue;
 		}
@@ -468,10 +470,10 @@ int cli_audit(int argc, char **argv)
 	else if (first >= 0 && first + 1 >= argc)
 		log_info("audit %s: no FILE given", verb->name);
 	else if (first >= 0 && first + 2 < argc)
-		log_info("audit %s: one FILE was expected; options go before it",
-			 verb->name);
-	else if (first >= 0 && is_filtered(&o) &&
-		 verb->run == audit_check)
+		log_info(
+			"audit %s: one FILE was expected; options go before it",
+			verb->name);
+	else if (first >= 0 && is_filtered(&o) && verb->run == audit_check)
 		log_info("audit verify: a part of a stream cannot be verified");
 	else if (first >= 0)
 		status = audit_run(verb, argv[first + 1], &o);

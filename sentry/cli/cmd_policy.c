@@ -41,8 +41,8 @@ static unsigned walk_mask(struct policy *p, const char *path, uint32_t *rule)
 		memcpy(prefix, path, i);
 		prefix[i] = '\0';
 		answer = policy_mask(p, prefix, mask, &own);
-		mask = answer & VFS_MASK_RESET ? answer & ~VFS_MASK_RESET :
-						 mask | answer;
+		mask = answer & VFS_MASK_RESET ? answer & ~VFS_MASK_RESET
+					       : mask | answer;
 		if (mask != before || (own && answer))
 			*rule = own;
 	}
@@ -63,12 +63,11 @@ static char *check_resolve(const char *path)
 	dir = slash ? strndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
 	real_dir = realpath(dir, NULL);
 	if (real_dir)
-		return xasprintf("%s/%s",
-				 strcmp(real_dir, "/") ? real_dir : "",
+		return xasprintf("%s/%s", strcmp(real_dir, "/") ? real_dir : "",
 				 slash ? slash + 1 : path);
 	cwd = getcwd(NULL, 0);
-	return *path == '/' ? xstrdup(path) :
-			      xasprintf("%s/%s", cwd ? cwd : "", path);
+	return *path == '/' ? xstrdup(path)
+			    : xasprintf("%s/%s", cwd ? cwd : "", path);
 }
 
 static int check_path(const struct config *cfg, const char *what,
@@ -93,8 +92,9 @@ static int check_path(const struct config *cfg, const char *what,
 		bad |= VFS_MASK_NOEXEC;
 	mask = walk_mask(p, whole, &rule);
 	if (mask & bad) {
-		verdict = mask & VFS_MASK_HIDE ? "hidden" :
-			  mask & VFS_MASK_NOLOWER ? "not shown" : "refused";
+		verdict = mask & VFS_MASK_HIDE	    ? "hidden"
+			  : mask & VFS_MASK_NOLOWER ? "not shown"
+						    : "refused";
 		hint = policy_rule_hint(p, rule, whole, buf, sizeof(buf));
 	}
 	printf("%s: %s %s, rule %s%s%s\n", verdict, what, whole,
@@ -111,8 +111,8 @@ int cli_policy(int argc, char **argv)
 	struct config cfg;
 	int rest, status;
 
-	if (argc > 1 && (strcmp(argv[1], "--help") == 0 ||
-			 strcmp(argv[1], "-h") == 0))
+	if (argc > 1 &&
+	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		return cli_print_help("policy");
 	if (!show && !check) {
 		log_info("policy: show or check was expected");
@@ -131,10 +131,11 @@ int cli_policy(int argc, char **argv)
 	else if (argc != 2)
 		log_info("policy check: read, write or exec, and a PATH were "
 			 "expected");
-	else if (strcmp(argv[0], "read") != 0 && strcmp(argv[0], "write") != 0 &&
-		 strcmp(argv[0], "exec") != 0)
+	else if (strcmp(argv[0], "read") != 0 &&
+		 strcmp(argv[0], "write") != 0 && strcmp(argv[0], "exec") != 0)
 		log_info("policy check: read, write or exec was expected, not "
-			 "\"%s\"", argv[0]);
+			 "\"%s\"",
+			 argv[0]);
 	else
 		status = check_path(&cfg, argv[0], argv[1]);
 	cli_config_fini(&cfg);

@@ -74,7 +74,8 @@ static bool file_put(const char *path, const char *text)
 {
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	return fd >= 0 &&
+	       write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
 /* What a child found out: the step that failed (0: none) and its errno. */
@@ -111,12 +112,18 @@ static struct outcome in_child(void (*fn)(struct outcome *o))
 /* ---- the jail -------------------------------------------------------- */
 
 enum jail_step {
-	JAIL_NONE, JAIL_USER, JAIL_MAP, JAIL_NAMESPACES, JAIL_MOUNT,
-	JAIL_STORE, JAIL_PID,
+	JAIL_NONE,
+	JAIL_USER,
+	JAIL_MAP,
+	JAIL_NAMESPACES,
+	JAIL_MOUNT,
+	JAIL_STORE,
+	JAIL_PID,
 };
 
 static const char *const jail_steps[] = {
-	[JAIL_NONE] = "", [JAIL_USER] = "a user namespace",
+	[JAIL_NONE] = "",
+	[JAIL_USER] = "a user namespace",
 	[JAIL_MAP] = "its id map",
 	[JAIL_NAMESPACES] = "mount, pid, net, ipc and uts namespaces in it",
 	[JAIL_MOUNT] = "a tmpfs mounted in it",
@@ -142,8 +149,8 @@ static bool jail_store(void)
 	AUTO_CLOSE int fs = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
 	AUTO_CLOSE int mnt = -1;
 
-	if (fs < 0 || syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL,
-			      0) < 0)
+	if (fs < 0 ||
+	    syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return false;
 	mnt = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
 	return mnt >= 0;
@@ -192,13 +199,16 @@ static const char *jail_advice(void)
 	char text[32];
 
 	if (file_text("/proc/sys/kernel/unprivileged_userns_clone", text,
-		      sizeof(text)) && text[0] == '0')
+		      sizeof(text)) &&
+	    text[0] == '0')
 		return "sysctl kernel.unprivileged_userns_clone=1";
 	if (file_text("/proc/sys/user/max_user_namespaces", text,
-		      sizeof(text)) && strcmp(text, "0") == 0)
+		      sizeof(text)) &&
+	    strcmp(text, "0") == 0)
 		return "sysctl user.max_user_namespaces=10000";
 	if (file_text("/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-		      text, sizeof(text)) && text[0] == '1')
+		      text, sizeof(text)) &&
+	    text[0] == '1')
 		return "an AppArmor profile for cloche with \"userns,\", or "
 		       "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
 	return "if this is a container: allow unshare and mount in its seccomp "
@@ -211,11 +221,13 @@ static void check_jail(struct finding *f)
 	struct outcome o = in_child(jail_child);
 
 	if (o.step == JAIL_NONE) {
-		say(f, STANDS, "the whole jail can be built: user, mount, pid, "
+		say(f, STANDS,
+		    "the whole jail can be built: user, mount, pid, "
 		    "net, ipc, uts, and its store");
 		return;
 	}
-	say(f, ABSENT, "refused: %s (%s); runs fall back to bare mode: no "
+	say(f, ABSENT,
+	    "refused: %s (%s); runs fall back to bare mode: no "
 	    "namespaces, no internet sockets",
 	    o.step > 0 ? jail_steps[o.step] : "the test itself",
 	    strerror(o.err));
@@ -241,8 +253,10 @@ static void check_kernel(struct finding *f)
 		say(f, ABSENT, "%s: older than 5.19", u.release);
 		f->raise = "a kernel of 5.19 or later; 6.12 or later is best";
 	} else if (major < 6 || (major == 6 && minor < 12)) {
-		say(f, WEAKER, "%s: works; 6.12 and later also scope signals "
-		    "and abstract sockets by Landlock", u.release);
+		say(f, WEAKER,
+		    "%s: works; 6.12 and later also scope signals "
+		    "and abstract sockets by Landlock",
+		    u.release);
 		f->raise = "a kernel of 6.12 or later";
 	} else {
 		say(f, STANDS, "%s", u.release);
@@ -284,17 +298,20 @@ static void check_notify(struct finding *f)
 		return;
 	}
 	if (o.step == 2) {
-		say(f, ABSENT, "no WAIT_KILLABLE_RECV: signals would break "
+		say(f, ABSENT,
+		    "no WAIT_KILLABLE_RECV: signals would break "
 		    "calls");
 		f->raise = "a kernel of 5.19 or later";
 		return;
 	}
 	say(f, ABSENT, "no listener can be installed: %s", strerror(o.err));
-	f->raise = o.err == EBUSY ?
-		"start cloche outside of the supervisor that already listens "
-		"here (another cloche, or a container with seccomp notify)" :
-		"a kernel with CONFIG_SECCOMP_FILTER, and a container that "
-		"allows seccomp(2)";
+	f->raise = o.err == EBUSY ? "start cloche outside of the supervisor "
+				    "that already listens "
+				    "here (another cloche, or a container with "
+				    "seccomp notify)"
+				  : "a kernel with CONFIG_SECCOMP_FILTER, and "
+				    "a container that "
+				    "allows seccomp(2)";
 }
 
 static void trace_child(struct outcome *o)
@@ -328,8 +345,8 @@ static void check_trace(struct finding *f)
 		say(f, STANDS, "a child can be traced and its memory copied");
 		return;
 	}
-	say(f, ABSENT, "%s of a child: %s", o.step == 1 ? "tracing" :
-	    "copying memory", strerror(o.err));
+	say(f, ABSENT, "%s of a child: %s",
+	    o.step == 1 ? "tracing" : "copying memory", strerror(o.err));
 	f->raise = "allow ptrace and process_vm_readv in the container's "
 		   "seccomp profile";
 }
@@ -343,7 +360,8 @@ static void check_yama(struct finding *f)
 		say(f, STANDS, "not in this kernel");
 	} else if (text[0] == '3') {
 		f->needed = true;
-		say(f, ABSENT, "ptrace_scope is 3: nothing can be traced until "
+		say(f, ABSENT,
+		    "ptrace_scope is 3: nothing can be traced until "
 		    "the next boot");
 		f->raise = "sysctl kernel.yama.ptrace_scope=1, and reboot";
 	} else if (text[0] == '2' && geteuid() != 0) {
@@ -363,10 +381,13 @@ static void check_landlock(struct finding *f)
 	if (abi < 0) {
 		say(f, ABSENT, "%s: the second wall around files is missing",
 		    strerror(errno));
-		f->raise = "boot with lsm=landlock,... (CONFIG_SECURITY_LANDLOCK)";
+		f->raise =
+			"boot with lsm=landlock,... (CONFIG_SECURITY_LANDLOCK)";
 	} else if (abi < 6) {
-		say(f, WEAKER, "version %ld: no scopes for signals and "
-		    "abstract sockets", abi);
+		say(f, WEAKER,
+		    "version %ld: no scopes for signals and "
+		    "abstract sockets",
+		    abi);
 		f->raise = "a kernel of 6.12 or later";
 	} else {
 		say(f, STANDS, "version %ld", abi);
@@ -397,7 +418,8 @@ static void check_cgroup(struct finding *f)
 
 	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) < 0 ||
 	    !own_cgroup(path, sizeof(path))) {
-		say(f, WEAKER, "no unified hierarchy (version 2): limits are "
+		say(f, WEAKER,
+		    "no unified hierarchy (version 2): limits are "
 		    "counted and sampled instead");
 		f->raise = "boot with systemd.unified_cgroup_hierarchy=1";
 		return;
@@ -405,15 +427,17 @@ static void check_cgroup(struct finding *f)
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
 	snprintf(control, sizeof(control), "%s/cgroup.controllers", path);
 	if (access(path, W_OK) < 0 || access(procs, W_OK) < 0) {
-		say(f, WEAKER, "version 2, not delegated: limits are counted "
+		say(f, WEAKER,
+		    "version 2, not delegated: limits are counted "
 		    "and sampled instead");
 		f->raise = "systemd-run --user --scope -p Delegate=yes "
 			   "cloche ...";
 		return;
 	}
-	if (!file_text(control, text, sizeof(text)) || !strstr(text, "memory") ||
-	    !strstr(text, "pids")) {
-		say(f, WEAKER, "version 2, delegated without memory and pids "
+	if (!file_text(control, text, sizeof(text)) ||
+	    !strstr(text, "memory") || !strstr(text, "pids")) {
+		say(f, WEAKER,
+		    "version 2, delegated without memory and pids "
 		    "controllers");
 		f->raise = "systemctl edit user@.service: "
 			   "[Service] Delegate=cpu memory pids";
@@ -435,7 +459,9 @@ static const struct check checks[] = {
 /* ---- output ---------------------------------------------------------- */
 
 static const char *const level_names[] = {
-	[STANDS] = "stands", [WEAKER] = "weaker", [ABSENT] = "absent",
+	[STANDS] = "stands",
+	[WEAKER] = "weaker",
+	[ABSENT] = "absent",
 };
 
 struct doctor_options {
@@ -479,11 +505,12 @@ static void doctor_json(const struct finding *all, const char *verdict,
 	json_t *o;
 
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
-		json_array_append_new(list, json_pack(
-			"{s:s,s:s,s:s,s:s,s:b,s:s*}", "name", checks[i].name,
-			"wall", checks[i].wall, "level",
-			level_names[all[i].level], "detail", all[i].detail,
-			"needed", all[i].needed, "raise", all[i].raise));
+		json_array_append_new(
+			list, json_pack("{s:s,s:s,s:s,s:s,s:b,s:s*}", "name",
+					checks[i].name, "wall", checks[i].wall,
+					"level", level_names[all[i].level],
+					"detail", all[i].detail, "needed",
+					all[i].needed, "raise", all[i].raise));
 	o = json_pack("{s:b,s:b,s:s,s:o}", "runs", runs, "bare",
 		      all[1].level == ABSENT, "verdict", verdict, "checks",
 		      list);

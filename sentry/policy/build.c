@@ -59,8 +59,8 @@ static void build_place(struct policy *p, enum place_kind kind,
 	x->path = normalise(path, why);
 	x->len = strlen(x->path);
 	if (kind == PLACE_CLOSED)
-		x->rule = build_name(p, xasprintf("profile %s: %s",
-						  p->cfg->profile, why));
+		x->rule = build_name(
+			p, xasprintf("profile %s: %s", p->cfg->profile, why));
 }
 
 static void build_secret(struct policy *p, const struct curated *c,
@@ -70,15 +70,16 @@ static void build_secret(struct policy *p, const struct curated *c,
 
 	if (*c->path != '/' && !home)
 		return;
-	p->secrets = realloc(p->secrets,
-			     (p->nsecrets + 1) * sizeof(*p->secrets));
+	p->secrets =
+		realloc(p->secrets, (p->nsecrets + 1) * sizeof(*p->secrets));
 	BUG_ON(!p->secrets);
 	s = &p->secrets[p->nsecrets++];
 	memset(s, 0, sizeof(*s));
-	s->pattern = *c->path == '/' ? xstrdup(c->path) :
-				       xasprintf("%s/%s", home, c->path);
-	s->literal = *c->path == '/' ? strcspn(c->path, "*?[\\") :
-		strlen(home) + 1 + strcspn(c->path, "*?[\\");
+	s->pattern = *c->path == '/' ? xstrdup(c->path)
+				     : xasprintf("%s/%s", home, c->path);
+	s->literal = *c->path == '/'
+			     ? strcspn(c->path, "*?[\\")
+			     : strlen(home) + 1 + strcspn(c->path, "*?[\\");
 	if (strncmp(c->path, "/**/", 4) == 0 && !strchr(c->path + 4, '/'))
 		s->name_only = s->pattern + 3;
 	s->why = c->why;
@@ -141,8 +142,8 @@ static void build_toolchains(struct policy *p, const char *home)
 		const struct curated *c = &curated_home[i];
 		AUTO_FREE char *path = xasprintf("%s/%s", home, c->path);
 		/* most of them are not there: ask that first, it is cheaper */
-		AUTO_FREE char *real = access(path, F_OK) == 0 ?
-			realpath(path, NULL) : NULL;
+		AUTO_FREE char *real =
+			access(path, F_OK) == 0 ? realpath(path, NULL) : NULL;
 
 		build_place(p, PLACE_SHOWN, path, c->why);
 		/* the user's own link (dotfiles kept elsewhere), made before
@@ -246,11 +247,13 @@ static void build_check_project(const struct policy *p)
 
 		for (; slash && slash > prefix; slash = strrchr(prefix, '/')) {
 			*slash = '\0';
-			if (*prefix && glob_match(p->secrets[i].pattern, prefix))
+			if (*prefix &&
+			    glob_match(p->secrets[i].pattern, prefix))
 				die("the work directory %s is kept from "
 				    "programs (%s): start somewhere else, or "
-				    "add --ro %s or --rw %s", project,
-				    p->secrets[i].why, project, project);
+				    "add --ro %s or --rw %s",
+				    project, p->secrets[i].why, project,
+				    project);
 		}
 	}
 }

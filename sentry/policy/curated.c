@@ -298,14 +298,20 @@ const struct curated curated_root[] = {
 };
 
 const char *const curated_env_samples[] = {
-	".env.example", ".env.sample", ".env.template", ".env.dist",
-	".env.defaults", ".env.schema", NULL,
+	".env.example", ".env.sample",	 ".env.template",
+	".env.dist",	".env.defaults", ".env.schema",
+	NULL,
 };
 
 const char *const curated_system[] = {
-	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
-	"/etc", "/opt", "/nix/store", "/gnu/store", "/var/lib/dpkg",
-	"/var/lib/rpm", "/var/lib/pacman", "/var/lib/misc", NULL,
+	"/usr",		 "/bin",
+	"/sbin",	 "/lib",
+	"/lib32",	 "/lib64",
+	"/libx32",	 "/etc",
+	"/opt",		 "/nix/store",
+	"/gnu/store",	 "/var/lib/dpkg",
+	"/var/lib/rpm",	 "/var/lib/pacman",
+	"/var/lib/misc", NULL,
 };
 
 const char *const curated_private[] = {

@@ -19,7 +19,7 @@ extern const struct curated curated_secrets[]; /* never shown */
 extern const struct curated curated_root[];    /* nor, started by root */
 /* Names that look like environment files and hold no values. */
 extern const char *const curated_env_samples[];
-extern const char *const curated_system[];     /* the strict profile's tree */
-extern const char *const curated_private[];    /* mounts of the sandbox's own */
+extern const char *const curated_system[];  /* the strict profile's tree */
+extern const char *const curated_private[]; /* mounts of the sandbox's own */
 
 #endif

@@ -86,8 +86,8 @@ static const struct secret *secret_find(const struct policy *p,
 }
 
 /* The closed place that hides the path, or NULL if it is shown. */
-static const struct place *closed_find(const struct policy *p,
-				       const char *path, size_t path_len)
+static const struct place *closed_find(const struct policy *p, const char *path,
+				       size_t path_len)
 {
 	const struct place *closed = NULL;
 
@@ -167,8 +167,8 @@ static void hint_path(const char *option, const char *path, char *buf,
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 		"0123456789_./+,@%:=-";
 	bool quote = path[strspn(path, plain)] != '\0';
-	size_t n = (size_t)snprintf(buf, size, "%s %s", option,
-				    quote ? "'" : "");
+	size_t n =
+		(size_t)snprintf(buf, size, "%s %s", option, quote ? "'" : "");
 
 	for (; *path && n + 6 < size; path++) {
 		if (*path == '\'') {
@@ -215,7 +215,8 @@ static void show_places(const struct policy *p, enum place_kind kind,
 			strbuf_puts(out, title);
 		any = true;
 		strbuf_puts(out, "  ");
-		strbuf_visible(out, x->len ? x->path : "/", x->len ? x->len : 1);
+		strbuf_visible(out, x->len ? x->path : "/",
+			       x->len ? x->len : 1);
 		strbuf_printf(out, "  (%s)\n", x->why);
 	}
 }
@@ -223,7 +224,9 @@ static void show_places(const struct policy *p, enum place_kind kind,
 void policy_show(const struct policy *p, struct strbuf *out)
 {
 	static const char *const words[] = {
-		[FILE_RO] = "ro", [FILE_RW] = "rw", [FILE_HIDE] = "hide",
+		[FILE_RO] = "ro",
+		[FILE_RW] = "rw",
+		[FILE_HIDE] = "hide",
 		[FILE_TMPFS] = "tmpfs",
 	};
 
@@ -240,18 +243,21 @@ void policy_show(const struct policy *p, struct strbuf *out)
 		strbuf_visible(out, p->names[i], strlen(p->names[i]));
 		strbuf_puts(out, ")\n");
 	}
-	show_places(p, PLACE_CLOSED, "not shown but for what is listed below "
-		    "under \"shown\":\n", out);
+	show_places(p, PLACE_CLOSED,
+		    "not shown but for what is listed below "
+		    "under \"shown\":\n",
+		    out);
 	show_places(p, PLACE_SHOWN, "shown (what is written goes to memory):\n",
 		    out);
 	show_places(p, PLACE_STUB, "shown as a directory only:\n", out);
 	if (p->nsecrets)
 		strbuf_puts(out, "secrets, not shown (the program may make its "
-			    "own in memory):\n");
+				 "own in memory):\n");
 	for (size_t i = 0; i < p->nsecrets; i++)
 		strbuf_printf(out, "  %s  (%s)\n", p->secrets[i].pattern,
 			      p->secrets[i].why);
-	if (!p->nplaces || p->places[0].kind != PLACE_CLOSED || p->places[0].len)
+	if (!p->nplaces || p->places[0].kind != PLACE_CLOSED ||
+	    p->places[0].len)
 		strbuf_puts(out, "everything else: shown as the user may read "
-			    "it; what is written goes to memory\n");
+				 "it; what is written goes to memory\n");
 }

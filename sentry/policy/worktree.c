@@ -10,8 +10,8 @@
 /* The first line of a small regular file, or NULL. Owned. */
 static char *read_line(const char *path)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
-					       O_NONBLOCK);
+	AUTO_CLOSE int fd =
+		open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	char buf[PATH_LEN_MAX + 16];
 	struct stat st;
 	ssize_t n;
@@ -28,8 +28,8 @@ static char *read_line(const char *path)
 
 static char *resolve(const char *base, const char *path)
 {
-	AUTO_FREE char *joined = *path == '/' ?
-			xstrdup(path) : xasprintf("%s/%s", base, path);
+	AUTO_FREE char *joined =
+		*path == '/' ? xstrdup(path) : xasprintf("%s/%s", base, path);
 
 	return realpath(joined, NULL);
 }

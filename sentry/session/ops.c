@@ -223,9 +223,12 @@ static int op_stop(struct control_conn *c, struct control_msg *m,
 }
 
 const struct control_op control_ops[] = {
-	{"exec", op_exec, false},      {"signal", op_signal, false},
-	{"status", op_status, false},  {"inspect", op_inspect, false},
-	{"changes", op_changes, true}, {"stop", op_stop, false},
+	{"exec", op_exec, false},
+	{"signal", op_signal, false},
+	{"status", op_status, false},
+	{"inspect", op_inspect, false},
+	{"changes", op_changes, true},
+	{"stop", op_stop, false},
 	{"list_changes", op_list_changes, true},
 	{"open_change", op_open_change, false},
 	{NULL, NULL, false},

@@ -69,7 +69,7 @@ struct server {
 	char *place;	  /* where its socket is, for a person */
 	int listener, epoll, wake;
 	bool released; /* its name is free, or somebody else's */
-	int ready; /* told when it can be used, -1: nobody waits */
+	int ready;     /* told when it can be used, -1: nobody waits */
 	time_t created;
 	struct list conns, commands;
 	unsigned nconns, ncommands, nslow;

@@ -184,8 +184,8 @@ static void walk(unsigned long a)
 			continue;
 		syscall(nr, a, a, a, a, a, a);
 		if (stat("f", &st) || st.st_size != 1)
-			guest_fail(__FILE__, __LINE__, "after call %d: %s",
-				   nr, strerrorname_np(errno));
+			guest_fail(__FILE__, __LINE__, "after call %d: %s", nr,
+				   strerrorname_np(errno));
 	}
 }
 

@@ -33,8 +33,12 @@ TestSuite(audit, .init = make_path, .fini = drop_path, .timeout = 60);
 
 static struct audit_event event(const char *call, const char *where)
 {
-	struct audit_event ev = {.call = call, .pid = 2, .tid = 2, .ppid = 1,
-				 .path = where, .verdict = AUDIT_ALLOW,
+	struct audit_event ev = {.call = call,
+				 .pid = 2,
+				 .tid = 2,
+				 .ppid = 1,
+				 .path = where,
+				 .verdict = AUDIT_ALLOW,
 				 .exe = "/bin/sh"};
 
 	return ev;
@@ -364,10 +368,12 @@ Test(audit, denials_are_counted_and_bounded)
 	}
 	strbuf_init(&out, 0);
 	audit_denials(a, &out);
-	cr_assert(strncmp(out.data,
-			  "refused: openat /etc/shadow (EACCES), rule --hide *, "
-			  "3 times; to allow: leave out --hide *\n", 60) == 0,
-		  "%s", out.data);
+	cr_assert(
+		strncmp(out.data,
+			"refused: openat /etc/shadow (EACCES), rule --hide *, "
+			"3 times; to allow: leave out --hide *\n",
+			60) == 0,
+		"%s", out.data);
 	cr_assert(strstr(out.data, "/x\\x0a1 "));
 	cr_assert(strstr(out.data, "refused: 801 more"));
 	strbuf_fini(&out);

@@ -38,8 +38,8 @@ struct fixture {
 
 static uint64_t fx_hash_sum;
 
-static inline int fx_hash_one(const char *path, const struct stat *st,
-			      int type, struct FTW *ftw)
+static inline int fx_hash_one(const char *path, const struct stat *st, int type,
+			      struct FTW *ftw)
 {
 	char data[1024] = "";
 	uint64_t h;
@@ -294,8 +294,8 @@ static inline int fx_mkdir(struct fixture *f, const char *path, mode_t mode)
 	return vfs_mkdir(&f->ctx, &at, mode);
 }
 
-static inline int fx_rename(struct fixture *f, const char *from,
-			    const char *to, unsigned flags)
+static inline int fx_rename(struct fixture *f, const char *from, const char *to,
+			    unsigned flags)
 {
 	struct vfs_at a = {NULL, from}, b = {NULL, to};
 
@@ -352,8 +352,8 @@ static inline void fx_reader_init(struct fx_reader *r, struct fixture *f,
 static inline bool fx_reader_next(struct fx_reader *r)
 {
 	r->got = false;
-	cr_assert_eq(vfs_readdir(&r->f->ctx, &r->ref, &r->pos, fx_reader_one,
-				 r), 0);
+	cr_assert_eq(
+		vfs_readdir(&r->f->ctx, &r->ref, &r->pos, fx_reader_one, r), 0);
 	return r->got;
 }
 

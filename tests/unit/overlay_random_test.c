@@ -25,8 +25,7 @@ static int copy_tree(const char *from, const char *to)
 {
 	char cmd[256];
 
-	snprintf(cmd, sizeof(cmd), "cp -a %s/. %s && rm %s/fifo", from, to,
-		 to);
+	snprintf(cmd, sizeof(cmd), "cp -a %s/. %s && rm %s/fifo", from, to, to);
 	return system(cmd);
 }
 
@@ -60,8 +59,8 @@ static int write_both(const char *v, const char *r, int flags)
 
 	cr_assert((a < 0 ? a : 0) == (b < 0 ? b : 0), "open %s %x: %d, not %d",
 		  v, flags, a, b);
-	if (a >= 0 && (write(a, data, (size_t)n) != n ||
-		       write(b, data, (size_t)n) != n))
+	if (a >= 0 &&
+	    (write(a, data, (size_t)n) != n || write(b, data, (size_t)n) != n))
 		cr_assert_fail("write");
 	if (a >= 0)
 		close(a);
@@ -209,7 +208,8 @@ static void one_operation(void)
 		write_both(v, r, O_CREAT | O_EXCL);
 		break;
 	case 4:
-		check("mkdir", v, fx_mkdir(&f, v, 0755), ret_of(mkdir(r, 0755)));
+		check("mkdir", v, fx_mkdir(&f, v, 0755),
+		      ret_of(mkdir(r, 0755)));
 		break;
 	case 5:
 		check("unlink", v, fx_unlink(&f, v), ret_of(unlink(r)));

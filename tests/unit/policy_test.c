@@ -17,25 +17,39 @@ Test(glob, table)
 		const char *pattern, *path;
 		bool match;
 	} rows[] = {
-		{"/a/b", "/a/b", true}, {"/a/b", "/a/bc", false},
-		{"/a/*", "/a/b", true}, {"/a/*", "/a/b/c", false},
-		{"/a/*", "/a", false}, {"/*", "/.hidden", true},
-		{"/a/**", "/a/b/c", true}, {"/a/**", "/a", false},
-		{"/**", "/a", true}, {"/**/x", "/x", true},
-		{"/**/x", "/a/b/x", true}, {"/**/x", "/a/bx", false},
-		{"/a/**/b", "/a/b", true}, {"/a/**/b", "/a/x/y/b", true},
+		{"/a/b", "/a/b", true},
+		{"/a/b", "/a/bc", false},
+		{"/a/*", "/a/b", true},
+		{"/a/*", "/a/b/c", false},
+		{"/a/*", "/a", false},
+		{"/*", "/.hidden", true},
+		{"/a/**", "/a/b/c", true},
+		{"/a/**", "/a", false},
+		{"/**", "/a", true},
+		{"/**/x", "/x", true},
+		{"/**/x", "/a/b/x", true},
+		{"/**/x", "/a/bx", false},
+		{"/a/**/b", "/a/b", true},
+		{"/a/**/b", "/a/x/y/b", true},
 		{"/a/**/b", "/a/x/y/c", false},
 		{"/a/**/b/**/c", "/a/b/b/x/c", true},
 		{"/a/**/b*c/d", "/a/bxc/q/bc/d", true},
 		{"/**/*.pem", "/etc/x.pem", true},
 		{"/**/*.pem", "/etc/x.pem/y", false},
-		{"/a?c", "/abc", true}, {"/a?c", "/a/c", false},
-		{"/[a-c]x", "/bx", true}, {"/[!a-c]x", "/bx", false},
-		{"/[]]x", "/]x", true}, {"/[a", "/[a", true},
-		{"/a\\*", "/a*", true}, {"/a\\*", "/ab", false},
-		{"/*a*b*c", "/xxaxxbxxc", true}, {"/*a*b*c", "/xxaxxc", false},
-		{"/**/a/**", "/x/a/y/z", true}, {"/a//b", "/a/b", true},
-		{"/**/**/x", "/x", true}, {"/.env.*", "/.env.local", true},
+		{"/a?c", "/abc", true},
+		{"/a?c", "/a/c", false},
+		{"/[a-c]x", "/bx", true},
+		{"/[!a-c]x", "/bx", false},
+		{"/[]]x", "/]x", true},
+		{"/[a", "/[a", true},
+		{"/a\\*", "/a*", true},
+		{"/a\\*", "/ab", false},
+		{"/*a*b*c", "/xxaxxbxxc", true},
+		{"/*a*b*c", "/xxaxxc", false},
+		{"/**/a/**", "/x/a/y/z", true},
+		{"/a//b", "/a/b", true},
+		{"/**/**/x", "/x", true},
+		{"/.env.*", "/.env.local", true},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -83,9 +97,10 @@ static struct file_rule rules[8];
 
 static void rule(enum file_access access, const char *path)
 {
-	rules[config.nfiles] = (struct file_rule){
-		.access = access, .path = (char *)path, .guest = (char *)path,
-		.origin = (char *)path};
+	rules[config.nfiles] = (struct file_rule){.access = access,
+						  .path = (char *)path,
+						  .guest = (char *)path,
+						  .origin = (char *)path};
 	config.files = rules;
 	config.nfiles++;
 }
@@ -105,8 +120,8 @@ static unsigned mask(const char *path)
 		memcpy(prefix, path, i);
 		prefix[i] = '\0';
 		answer = policy_mask(policy, prefix, m, &number);
-		m = answer & VFS_MASK_RESET ? answer & ~VFS_MASK_RESET :
-					      m | answer;
+		m = answer & VFS_MASK_RESET ? answer & ~VFS_MASK_RESET
+					    : m | answer;
 	}
 	return m;
 }
@@ -268,7 +283,8 @@ Test(policy, names_and_hints)
 	cr_assert_str_eq(policy_rule_name(policy, number),
 			 "profile agent: home directory");
 	cr_assert_str_eq(policy_rule_hint(policy, number, H "/Documents", buf,
-					  sizeof(buf)), "--ro " H "/Documents");
+					  sizeof(buf)),
+			 "--ro " H "/Documents");
 	cr_assert_str_eq(policy_rule_name(policy, 0), "default");
 	cr_assert_null(policy_rule_hint(policy, 0, "/", buf, sizeof(buf)));
 }
@@ -284,7 +300,8 @@ Test(worktree, is_believed_only_if_it_points_back)
 		 "r/.git/worktrees/w w evil && echo x > r/.git/HEAD && "
 		 "echo gitdir: %s/r/.git/worktrees/w > w/.git && "
 		 "echo %s/w/.git > r/.git/worktrees/w/gitdir && "
-		 "cp w/.git evil/.git", dir, dir, dir);
+		 "cp w/.git evil/.git",
+		 dir, dir, dir);
 	cr_assert_eq(system(cmd), 0);
 	snprintf(path, sizeof(path), "%s/w", dir);
 	repo = worktree_repository(path);

@@ -26,19 +26,21 @@
 Test(proctext, stat_with_parentheses_and_newline_in_comm)
 {
 	const struct proctext_ids ids = {7, 7, 1, 7, 7, 7, false};
-	const char *in = "4711 (a) b)\n(c) t 4000 4711 4711 34816 4711 4194304 "
-			 "1 2 3 4 5 6 7 8 20 0 1 0 99 1000 50 18446744073709551"
-			 "615 111 222 333 444 555 0 0 0 0 777 0 0 17 1 0 0 0 0 0 "
-			 "1 2 3 4 5 6 7 0\n";
+	const char *in =
+		"4711 (a) b)\n(c) t 4000 4711 4711 34816 4711 4194304 "
+		"1 2 3 4 5 6 7 8 20 0 1 0 99 1000 50 18446744073709551"
+		"615 111 222 333 444 555 0 0 0 0 777 0 0 17 1 0 0 0 0 0 "
+		"1 2 3 4 5 6 7 0\n";
 	struct strbuf out;
 
 	strbuf_init(&out, 0);
 	cr_assert_eq(proctext_stat(S(in), &ids, false, &out), 0);
-	cr_assert_str_eq(out.data,
-			 "7 (a) b)\n(c) T 1 7 7 34816 7 4194304 "
-			 "1 2 3 4 5 6 7 8 20 0 1 0 99 1000 50 18446744073709551"
-			 "615 111 222 333 444 555 0 0 0 0 777 0 0 17 1 0 0 0 0 0 "
-			 "1 2 3 4 5 6 7 0\n");
+	cr_assert_str_eq(
+		out.data,
+		"7 (a) b)\n(c) T 1 7 7 34816 7 4194304 "
+		"1 2 3 4 5 6 7 8 20 0 1 0 99 1000 50 18446744073709551"
+		"615 111 222 333 444 555 0 0 0 0 777 0 0 17 1 0 0 0 0 0 "
+		"1 2 3 4 5 6 7 0\n");
 	strbuf_reset(&out);
 	cr_assert_eq(proctext_stat(S(in), &ids, true, &out), 0);
 	cr_assert(strstr(out.data, " 1 1 0 0 0 0 0 0 0 0 0 0 17 "));
@@ -56,8 +58,11 @@ Test(proctext, status_shows_virtual_numbers_and_no_tracer)
 	const struct proctext_ids ids = {8, 7, 1, 6, 5, -1, false};
 	const gid_t groups[] = {20, 30};
 	const struct proctext_cred cred = {
-		.uid = {0, 1, 2, 3}, .gid = {4, 5, 6, 7}, .groups = groups,
-		.ngroups = 2, .effective = 0xff,
+		.uid = {0, 1, 2, 3},
+		.gid = {4, 5, 6, 7},
+		.groups = groups,
+		.ngroups = 2,
+		.effective = 0xff,
 	};
 	const char *in = "Name:\tx\\nPid:\t1\nState:\tt (tracing stop)\n"
 			 "Tgid:\t4711\nPid:\t4712\nPPid:\t9\nTracerPid:\t99\n"
@@ -149,8 +154,9 @@ Test(proctext, limits_fdinfo_sched_loadavg_unix)
 	proctext_fdinfo(S("pos:\t5\nflags:\t02\nmnt_id:\t1\nino:\t2\n"
 			  "lock:\t1: FLOCK\nPid:\t4711\n"),
 			&fi, &out);
-	cr_assert_str_eq(out.data, "pos:\t5\nflags:\t02\nmnt_id:\t33\nino:\t44\n"
-				   "Pid:\t7\n");
+	cr_assert_str_eq(out.data,
+			 "pos:\t5\nflags:\t02\nmnt_id:\t33\nino:\t44\n"
+			 "Pid:\t7\n");
 	strbuf_reset(&out);
 	proctext_sched(S("a (b, #threads: 1) (4711, #threads: 2)\n--\n"), 7,
 		       &out);
@@ -282,10 +288,16 @@ static int fake_global(void *arg, struct vfs_ctx *c, enum proc_global what,
 }
 
 static const struct proc_source source = {
-	.next_pid = fake_next_pid, .next_tid = fake_next_tid,
-	.viewer = fake_viewer, .owner = fake_owner, .may_access = fake_may,
-	.text = fake_text, .link = fake_link, .next_fd = fake_next_fd,
-	.fd = fake_fd, .global = fake_global,
+	.next_pid = fake_next_pid,
+	.next_tid = fake_next_tid,
+	.viewer = fake_viewer,
+	.owner = fake_owner,
+	.may_access = fake_may,
+	.text = fake_text,
+	.link = fake_link,
+	.next_fd = fake_next_fd,
+	.fd = fake_fd,
+	.global = fake_global,
 };
 
 static void fake_denials(void *arg, struct strbuf *out)
@@ -302,8 +314,8 @@ static int dirfd_of(const char *path)
 static void set_up(void)
 {
 	char dir[] = "/tmp/procfs-test-XXXXXX";
-	struct vfs_config cfg = {.owner_uid = 1000, .owner_gid = 1000,
-				 .store_emulated = true};
+	struct vfs_config cfg = {
+		.owner_uid = 1000, .owner_gid = 1000, .store_emulated = true};
 	const struct procfs_config proc = {&source, NULL, dirfd_of("/proc")};
 	const struct sysfs_config sys = {dirfd_of("/sys"), 1 << 20, 0, 1.5};
 	const struct devfs_config dev = {dirfd_of("/dev"), -1, 1000, NULL,
@@ -319,9 +331,11 @@ static void set_up(void)
 	cr_assert_eq(runfs_mount(fake.vfs, "/run/cloche", &run), 0);
 	cr_assert_eq(pipe2(fake.pipe, O_CLOEXEC), 0);
 	fake.memfd = memfd_create("x", MFD_CLOEXEC);
-	ctx = (struct vfs_ctx){.vfs = fake.vfs, .cred = &user,
+	ctx = (struct vfs_ctx){.vfs = fake.vfs,
+			       .cred = &user,
 			       .root = vfs_root(fake.vfs),
-			       .cwd = vfs_root(fake.vfs), .viewer_tgid = 7,
+			       .cwd = vfs_root(fake.vfs),
+			       .viewer_tgid = 7,
 			       .viewer_tid = 7};
 	rmdir(dir);
 }

@@ -75,16 +75,17 @@ static void set_up(void)
 	c->refs = 1;
 	c->ruid = c->euid = c->suid = c->fsuid = 1234;
 	c->rgid = c->egid = c->sgid = c->fsgid = 1234;
-	t = task_new_first(&sentry, guest,
-			   fsctx_new(vfs_root(sentry.vfs),
-				     vfs_root(sentry.vfs), 022),
-			   c);
+	t = task_new_first(
+		&sentry, guest,
+		fsctx_new(vfs_root(sentry.vfs), vfs_root(sentry.vfs), 022), c);
 	t->tg->nofile = (struct rlimit){77, 78};
 	cred = (struct vcred){.uid = 1234, .gid = 1234};
-	ctx = (struct vfs_ctx){.vfs = sentry.vfs, .cred = &cred,
+	ctx = (struct vfs_ctx){.vfs = sentry.vfs,
+			       .cred = &cred,
 			       .root = vfs_root(sentry.vfs),
 			       .cwd = vfs_root(sentry.vfs),
-			       .viewer_tgid = guest, .viewer_tid = guest};
+			       .viewer_tgid = guest,
+			       .viewer_tid = guest};
 }
 
 static void tear_down(void)
@@ -161,13 +162,21 @@ Test(procsrc, limits_are_virtual)
 
 Test(procsrc, all_own_files_can_be_read)
 {
-	static const char *const names[] = {
-		"auxv", "cmdline", "comm", "environ", "io", "limits", "maps",
-		"smaps", "smaps_rollup", "mounts", "mountinfo", "mountstats",
-		"oom_score", "oom_score_adj", "oom_adj", "schedstat", "stat",
-		"statm", "status", "cgroup", "wchan", "uid_map", "setgroups",
-		"coredump_filter", "loginuid", "personality", "attr/current",
-		"fdinfo/0", "net/unix", "net/dev"};
+	static const char *const names[] = {"auxv",	    "cmdline",
+					    "comm",	    "environ",
+					    "io",	    "limits",
+					    "maps",	    "smaps",
+					    "smaps_rollup", "mounts",
+					    "mountinfo",    "mountstats",
+					    "oom_score",    "oom_score_adj",
+					    "oom_adj",	    "schedstat",
+					    "stat",	    "statm",
+					    "status",	    "cgroup",
+					    "wchan",	    "uid_map",
+					    "setgroups",    "coredump_filter",
+					    "loginuid",	    "personality",
+					    "attr/current", "fdinfo/0",
+					    "net/unix",	    "net/dev"};
 	static char buf[1 << 20];
 	char path[64];
 

@@ -27,9 +27,9 @@ Test(place, names_that_are_taken)
 
 Test(place, names_that_are_refused)
 {
-	static const char *const bad[] = {"", ".", "..", "-a", "_a", "a/b",
-					  "a b", "a\n", "\xc3\xa4", "a\x7f",
-					  ".lock"};
+	static const char *const bad[] = {"",	      ".",     "..",   "-a",
+					  "_a",	      "a/b",   "a b",  "a\n",
+					  "\xc3\xa4", "a\x7f", ".lock"};
 	char longer[PLACE_NAME_MAX + 2];
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
@@ -121,8 +121,17 @@ static int parse(const char *text)
 Test(control, what_is_no_message)
 {
 	static const char *const bad[] = {
-		"", "x", "1", "[]", "\"v\"", "{", "{\"v\":1", "{\"v\":1}x",
-		"{\"v\":1,\"v\":1}", "{\"v\":1,\"op\":\"\xff\"}", "null",
+		"",
+		"x",
+		"1",
+		"[]",
+		"\"v\"",
+		"{",
+		"{\"v\":1",
+		"{\"v\":1}x",
+		"{\"v\":1,\"v\":1}",
+		"{\"v\":1,\"op\":\"\xff\"}",
+		"null",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
