@@ -262,15 +262,15 @@ int MUST_CHECK vfs_getattr(struct vfs_ctx *ctx, const struct vref *ref,
 			   struct statx *out);
 void vfs_statx_to_stat(const struct statx *stx, struct stat *st);
 
-#define VFS_ATTR_MODE  0x01u
-#define VFS_ATTR_UID   0x02u
-#define VFS_ATTR_GID   0x04u
-#define VFS_ATTR_ATIME 0x08u /* atime holds the time; tv_nsec may be UTIME_* \
-			      */
+#define VFS_ATTR_MODE	    0x01u
+#define VFS_ATTR_UID	    0x02u
+#define VFS_ATTR_GID	    0x04u
+#define VFS_ATTR_ATIME	    0x08u
 #define VFS_ATTR_MTIME	    0x10u
 #define VFS_ATTR_SIZE	    0x20u /* truncate(2): needs write permission */
 #define VFS_ATTR_TIMES_NULL 0x40u /* utime(NULL): both now, W_OK suffices */
 
+/* Times: tv_nsec may be UTIME_NOW or UTIME_OMIT. */
 struct vfs_attr {
 	unsigned valid; /* VFS_ATTR_* */
 	mode_t mode;	/* permission bits only */
