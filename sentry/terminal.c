@@ -10,7 +10,9 @@
  *   while cloche runs in the foreground.
  *   Held by terminal_test.c.
  * LAW 2: handlers use async-signal-safe calls only, and change the terminal
- *   only with SIGTTOU blocked.
+ *   only with signals blocked.
+ * LAW 3: the terminal's output keeps its processing where others write to it.
+ *   Held by terminal_test.c.
  *
  * LIMIT: SIGKILL and SIGSTOP cannot be caught and leave the terminal raw;
  *   shells put it right themselves for a stopped job.
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "terminal.h"
@@ -30,7 +33,8 @@
 
 static const int fatal_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
 				    SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,
-				    SIGABRT, SIGXCPU, SIGSYS};
+				    SIGABRT, SIGXCPU, SIGSYS, SIGXFSZ,
+				    SIGALRM, SIGUSR1, SIGPROF, SIGVTALRM};
 
 /* File-scope because signal handlers get no argument. */
 static struct {
@@ -44,12 +48,12 @@ static struct {
 	struct sigaction old_tstp, old_cont, old_winch;
 } tty = {.fd = -1, .wake = -1};
 
-static void ttou_block(sigset_t *old)
+/* SIGTTOU would stop us, and others must find mode and is_raw agreeing. */
+static void signals_block(sigset_t *old)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTTOU);
+	sigfillset(&set);
 	pthread_sigmask(SIG_BLOCK, &set, old);
 }
 
@@ -68,7 +72,7 @@ static void mode_restore(void)
 		return;
 	if (!in_foreground())
 		return; /* the terminal is somebody else's now */
-	ttou_block(&old);
+	signals_block(&old);
 	tcsetattr(tty.fd, TCSANOW, &tty.cooked);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
@@ -79,9 +83,11 @@ static void mode_raw(void)
 
 	if (tty.fd < 0 || !in_foreground())
 		return;
-	ttou_block(&old);
-	if (tcsetattr(tty.fd, TCSANOW, &tty.raw) == 0)
-		atomic_store(&tty.is_raw, true);
+	signals_block(&old);
+	/* before the change: a handler in another thread undoes it then */
+	atomic_store(&tty.is_raw, true);
+	if (tcsetattr(tty.fd, TCSANOW, &tty.raw) < 0)
+		atomic_store(&tty.is_raw, false);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
@@ -272,6 +278,25 @@ void terminal_resize(const struct terminal *t)
 		ioctl(t->master, TIOCSWINSZ, &size); /* signals the guests */
 }
 
+static bool is_same_terminal(int a, int b)
+{
+	struct stat x, y;
+
+	return isatty(a) && isatty(b) && !fstat(a, &x) && !fstat(b, &y) &&
+	       x.st_rdev == y.st_rdev;
+}
+
+/* What stdout feeds (a pager, tee) writes to the terminal as well, and counts
+ * on its line ends. LIMIT: of a guest that draws on standard error meanwhile,
+ * "\n" goes to the first column too. */
+static void raw_init(int in)
+{
+	tty.raw = tty.cooked;
+	cfmakeraw(&tty.raw);
+	if (!is_same_terminal(in, STDOUT_FILENO))
+		tty.raw.c_oflag = tty.cooked.c_oflag;
+}
+
 /* The pty starts with the settings of the user's terminal. */
 static int modes_init(const struct terminal *t)
 {
@@ -281,8 +306,7 @@ static int modes_init(const struct terminal *t)
 		return -errno;
 	if (tcsetattr(t->master, TCSANOW, &tty.cooked) < 0)
 		log_debug("terminal: cannot copy the settings to the pty");
-	tty.raw = tty.cooked;
-	cfmakeraw(&tty.raw);
+	raw_init(t->in);
 	return 0;
 }
 

@@ -2,7 +2,8 @@
  * terminal.h - the relay between the user's terminal and the sandbox's pty.
  *
  * The user's terminal (whichever of descriptors 0-2 is one) goes into raw
- * mode, so that ^C, ^Z and job control happen on the pty inside. Its mode
+ * mode, so that ^C, ^Z and job control happen on the pty inside; with stdout
+ * elsewhere its output stays processed, for whom stdout feeds. Its mode
  * comes back at terminal_stop, at exit(3), on fatal signals, and while cloche
  * is stopped by the user's shell; after SIGCONT it is raw again if cloche is
  * in the foreground. Window sizes are passed on. Bytes are never lost: a full

@@ -19,6 +19,7 @@
 
 struct session {
 	int outer, slave; /* slave: kept open to ask for its mode */
+	struct termios before;
 	pid_t relay;
 	char seen[1 << 20];
 	size_t len;
@@ -54,9 +55,11 @@ static void relay(const char *script)
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 96);
 }
 
-static void session_start(const char *script)
+/* out: what the relay has as stdout, -1: the terminal too. */
+static void session_start_with(const char *script, int out)
 {
 	cr_assert_eq(openpty(&ses.outer, &ses.slave, NULL, NULL, NULL), 0);
+	cr_assert_eq(tcgetattr(ses.slave, &ses.before), 0);
 	ses.relay = fork();
 	if (!ses.relay) {
 		int slave = dup(ses.slave);
@@ -64,8 +67,15 @@ static void session_start(const char *script)
 		close(ses.outer);
 		close(ses.slave);
 		login_tty(slave);
+		if (out >= 0)
+			dup2(out, 1);
 		relay(script);
 	}
+}
+
+static void session_start(const char *script)
+{
+	session_start_with(script, -1);
 }
 
 /* Reads what the user sees until `text` has come. */
@@ -106,6 +116,19 @@ static void wait_mode(bool raw)
 	cr_assert_eq(is_raw(), raw);
 }
 
+/* Not raw in part either. */
+static bool is_as_before(void)
+{
+	struct termios m;
+
+	cr_assert_eq(tcgetattr(ses.slave, &m), 0);
+	return m.c_iflag == ses.before.c_iflag &&
+	       m.c_oflag == ses.before.c_oflag &&
+	       m.c_cflag == ses.before.c_cflag &&
+	       m.c_lflag == ses.before.c_lflag &&
+	       !memcmp(m.c_cc, ses.before.c_cc, sizeof(m.c_cc));
+}
+
 static int session_end(int flags)
 {
 	int status;
@@ -122,7 +145,43 @@ Test(terminal, relays_both_ways_and_restores_the_mode, .timeout = 30)
 	type("hello\r");
 	expect("got-hello");
 	cr_assert_eq(WEXITSTATUS(session_end(0)), 7);
-	cr_assert_not(is_raw());
+	cr_assert(is_as_before());
+}
+
+Test(terminal, what_stdout_feeds_has_its_line_ends, .timeout = 30)
+{
+	int feed[2];
+
+	cr_assert_eq(pipe(feed), 0);
+	session_start_with("echo ready; read x; exit 5", feed[1]);
+	wait_mode(true);
+	cr_assert_eq(write(ses.slave, "1\n2\n", 4), 4);
+	expect("1\r\n2\r\n");
+	expect("ready");
+	type("on\r");
+	cr_assert_eq(WEXITSTATUS(session_end(0)), 5);
+	cr_assert(is_as_before());
+}
+
+Test(terminal, output_to_the_terminal_itself_is_raw, .timeout = 30)
+{
+	session_start("stty -opost; echo ready; read x; printf 'a\\nb'");
+	expect("ready");
+	wait_mode(true);
+	type("on\r");
+	expect("a\nb");
+	cr_assert_eq(session_end(0), 0);
+	cr_assert(is_as_before());
+}
+
+Test(terminal, unusual_signals_restore_the_mode_too, .timeout = 30)
+{
+	session_start("echo ready; sleep 5");
+	expect("ready");
+	wait_mode(true);
+	kill(ses.relay, SIGALRM);
+	cr_assert_eq(WTERMSIG(session_end(0)), SIGALRM);
+	cr_assert(is_as_before());
 }
 
 Test(terminal, interrupt_character_reaches_the_guest, .timeout = 30)
@@ -183,7 +242,7 @@ Test(terminal, fatal_signal_restores_the_mode, .timeout = 30)
 	wait_mode(true);
 	kill(ses.relay, SIGTERM);
 	cr_assert_eq(WTERMSIG(session_end(0)), SIGTERM);
-	cr_assert_not(is_raw());
+	cr_assert(is_as_before());
 }
 
 Test(terminal, stop_and_continue_switch_the_mode, .timeout = 30)
@@ -193,11 +252,11 @@ Test(terminal, stop_and_continue_switch_the_mode, .timeout = 30)
 	wait_mode(true);
 	kill(ses.relay, SIGTSTP);
 	cr_assert(WIFSTOPPED(session_end(WUNTRACED)));
-	cr_assert_not(is_raw());
+	cr_assert(is_as_before());
 	kill(ses.relay, SIGCONT);
 	wait_mode(true);
 	type("on\r");
 	expect("got-on");
 	cr_assert_eq(session_end(0), 0);
-	cr_assert_not(is_raw());
+	cr_assert(is_as_before());
 }
