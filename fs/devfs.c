@@ -19,8 +19,9 @@ enum {
 	PTS_MAX = 4096,	 /* as kernel.pty.max */
 	PTS_MAJOR = 136, /* to 143; devpts numbers above 255 stay in 136 */
 	TTY_GID = 5,
-	PTS_INO = 1 << 16, /* inode numbers of pts/N */
-	PTS_EARLY = 16,	   /* ptys that may exist before the mount */
+	PTS_KEY = 1 << 16, /* inode.fs of pts/0 */
+	PTS_EARLY = 16,	   /* known before they exist */
+	PTS_FIRST_INO = 3, /* devpts's number of pts/0, Linux 2.6 to 6.18 */
 };
 
 enum dev_kind { DEV_HOST, DEV_TTY, DEV_PTMX, DEV_LINK, DEV_DIR, DEV_PTS };
@@ -53,9 +54,10 @@ struct devfs {
 	struct devfs_config cfg;
 	struct inode *node[ARRAY_SIZE(rows)]; /* counted */
 	struct inode *pts[PTS_MAX];	      /* counted; NULL until seen */
+	dev_t pts_dev;			      /* of cfg.devpts */
 };
 
-/* inode.fs: the row's index, or PTS_INO + number. */
+/* inode.fs: the row's index, or PTS_KEY + number. */
 static size_t node_index(const struct inode *i)
 {
 	return (size_t)(uintptr_t)i->fs;
@@ -195,8 +197,8 @@ static int dev_open(struct vfs_ctx *ctx, struct inode *inode,
 	const struct dev_row *r;
 	int fd = -1, err;
 
-	if (i >= PTS_INO)
-		return open_pts(d, inode, dentry, (unsigned)(i - PTS_INO),
+	if (i >= PTS_KEY)
+		return open_pts(d, inode, dentry, (unsigned)(i - PTS_KEY),
 				flags, out, VFS_OPEN_TTY);
 	r = &rows[i];
 	if (r->kind == DEV_TTY)
@@ -208,28 +210,41 @@ static int dev_open(struct vfs_ctx *ctx, struct inode *inode,
 	return err ? err : register_fd(inode, dentry, fd, out, VFS_OPENED);
 }
 
+/* What the kernel shows of any descriptor of the slave, however it was made:
+ * ttyname(3) compares a descriptor with the path by these. */
+static void pts_getattr(const struct inode *inode, struct statx *out)
+{
+	const struct devfs *d = devfs_of(inode);
+	unsigned nr = (unsigned)(node_index(inode) - PTS_KEY);
+	struct stat st;
+
+	out->stx_dev_major = major(d->pts_dev);
+	out->stx_dev_minor = minor(d->pts_dev);
+	out->stx_rdev_major = PTS_MAJOR;
+	out->stx_rdev_minor = nr;
+	if (pts_stat(d, nr, &st))
+		return;
+	out->stx_rdev_major = major(st.st_rdev);
+	out->stx_rdev_minor = minor(st.st_rdev);
+	out->stx_blksize = (uint32_t)st.st_blksize;
+	/* idle times (w, who) are read from these */
+	out->stx_atime.tv_sec = st.st_atim.tv_sec;
+	out->stx_mtime.tv_sec = st.st_mtim.tv_sec;
+	out->stx_ctime.tv_sec = st.st_ctim.tv_sec;
+}
+
 static int dev_getattr(struct vfs_ctx *ctx UNUSED, struct inode *inode,
 		       struct statx *out)
 {
 	size_t i = node_index(inode);
-	struct stat st;
 
 	pseudo_getattr(inode, out);
-	if (i < PTS_INO) {
+	if (i < PTS_KEY) {
 		out->stx_rdev_major = rows[i].maj;
 		out->stx_rdev_minor = rows[i].min;
-		return 0;
+	} else {
+		pts_getattr(inode, out);
 	}
-	out->stx_rdev_major = PTS_MAJOR;
-	out->stx_rdev_minor = (uint32_t)(i - PTS_INO);
-	if (pts_stat(devfs_of(inode), (unsigned)(i - PTS_INO), &st))
-		return 0;
-	/* idle times (w, who) are read from these */
-	out->stx_rdev_major = major(st.st_rdev);
-	out->stx_rdev_minor = minor(st.st_rdev);
-	out->stx_atime.tv_sec = st.st_atim.tv_sec;
-	out->stx_mtime.tv_sec = st.st_mtim.tv_sec;
-	out->stx_ctime.tv_sec = st.st_ctim.tv_sec;
 	return 0;
 }
 
@@ -237,7 +252,7 @@ static int dev_getattr(struct vfs_ctx *ctx UNUSED, struct inode *inode,
 static int dev_setattr(struct vfs_ctx *ctx UNUSED, struct inode *inode,
 		       struct vfs_attr *a)
 {
-	if (node_index(inode) < PTS_INO)
+	if (node_index(inode) < PTS_KEY)
 		return a->valid & (VFS_ATTR_MODE | VFS_ATTR_UID | VFS_ATTR_GID)
 			       ? -EPERM
 			       : 0;
@@ -327,30 +342,42 @@ static void pts_reset(struct devfs *d, struct inode *pts)
 
 /* Registered without a name at first: descriptors of it may exist before it
  * is looked up (the relay's own terminal). */
+static int pts_register(struct super *sb, unsigned nr, ino_t ino)
+{
+	struct devfs *d = sb->fs;
+	struct inode *i = d->pts[nr];
+	int err;
+
+	if (i && i->ino == ino)
+		return 0;
+	if (i) {
+		vfs_object_del(sb->vfs, d->pts_dev, i->ino);
+		i->ino = ino;
+	} else {
+		i = inode_new(sb, &dev_ops, ino, S_IFCHR,
+			      (void *)(uintptr_t)(PTS_KEY + nr));
+		pts_reset(d, i);
+		d->pts[nr] = i;
+	}
+	err = vfs_object_add(sb->vfs, d->pts_dev, ino, i, NULL, false);
+	if (err) {
+		d->pts[nr] = NULL;
+		inode_put(i);
+	}
+	return err;
+}
+
 static int pts_inode(struct super *sb, unsigned nr, struct inode **out)
 {
 	struct devfs *d = sb->fs;
 	struct stat st;
 	int err = pts_stat(d, nr, &st);
-	struct inode *i;
 
-	if (err)
-		return err;
-	i = d->pts[nr];
-	if (!i) {
-		i = inode_new(sb, &dev_ops, PTS_INO + nr, S_IFCHR,
-			      (void *)(uintptr_t)(PTS_INO + nr));
-		pts_reset(d, i);
-		err = vfs_object_add(sb->vfs, st.st_dev, st.st_ino, i, NULL,
-				     false);
-		if (err) {
-			inode_put(i);
-			return err;
-		}
-		d->pts[nr] = i;
-	}
-	*out = inode_get(i);
-	return 0;
+	if (!err)
+		err = pts_register(sb, nr, st.st_ino);
+	if (!err)
+		*out = inode_get(d->pts[nr]);
+	return err;
 }
 
 static int pts_lookup(struct vfs_ctx *ctx UNUSED, struct inode *dir,
@@ -380,7 +407,7 @@ static int pts_readdir(struct vfs_ctx *ctx UNUSED, struct inode *dir,
 				break;
 			continue;
 		}
-		if (fn(arg, name, (size_t)len, PTS_INO + nr, DT_CHR,
+		if (fn(arg, name, (size_t)len, st.st_ino, DT_CHR,
 		       (off_t)nr + 1))
 			break;
 		*pos = (off_t)nr + 1;
@@ -487,14 +514,19 @@ static void register_host_nodes(struct vfs *vfs, struct devfs *d,
 	}
 }
 
+/* The relays' terminals are opened outside of the VFS and later; where a
+ * kernel numbers otherwise, the first look at the path puts it right. */
 static void register_pts(struct super *sb)
 {
-	for (unsigned nr = 0; nr < PTS_EARLY; nr++) {
-		struct inode *i = NULL;
+	struct devfs *d = sb->fs;
+	struct stat st;
 
-		if (!pts_inode(sb, nr, &i))
-			inode_put(i);
-	}
+	if (d->cfg.devpts < 0 || fstat(d->cfg.devpts, &st) < 0)
+		return;
+	d->pts_dev = st.st_dev;
+	for (unsigned nr = 0; nr < PTS_EARLY; nr++)
+		if (pts_register(sb, nr, PTS_FIRST_INO + nr))
+			log_warn("pts/%u: not registered", nr);
 }
 
 int devfs_mount(struct vfs *vfs, const char *guest,
