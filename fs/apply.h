@@ -39,6 +39,9 @@ struct apply_options {
 	size_t npaths;
 	const char *const *named; /* more that are named; select nothing */
 	size_t nnamed;
+	/* Host paths whose change on the host is known and overwritten. */
+	const char *const *forced;
+	size_t nforced;
 	/* Only records that it wants, and what they need; may be NULL. */
 	bool (*want)(const struct change *c, void *arg);
 	void *want_arg;
@@ -63,7 +66,8 @@ size_t apply_outside(const struct apply *a); /* and that are not selected */
 const struct change *apply_record(const struct apply *a, size_t i);
 size_t apply_problems(const struct apply *a, const struct apply_problem **out);
 
-/* Stage and commit. -EBUSY: there are problems. Any error: the host is as it
+/* Stage and commit. -EBUSY: there are problems; the host is looked at again,
+ * before and after staging, so they may be new (apply_problems). Any error: the host is as it
  * was, unless *half is set (then apply_recover is to be tried again). path (or
  * NULL) gets what the error was about; owned. */
 int MUST_CHECK apply_commit(struct apply *a, bool *half, char **path);

@@ -40,6 +40,8 @@ static bool same_version(struct apply *a, const struct apply_item *it,
 	struct change_ident now;
 
 	changes_ident(&now, st);
+	if (a->links_host) /* our own link, maybe */
+		now.ctime = base->ctime;
 	if (changes_ident_equal(&now, base))
 		return true;
 	if (now.mode != base->mode)
@@ -189,7 +191,14 @@ static void check_item(struct apply *a, struct apply_item *it)
 
 static bool is_obstacle(const struct apply *a, const struct apply_problem *p)
 {
-	return p->kind != APPLY_CHANGED || !a->opts.force;
+	const struct apply_options *o = &a->opts;
+
+	if (p->kind != APPLY_CHANGED)
+		return true;
+	for (size_t i = 0; i < o->nforced; i++)
+		if (!strcmp(o->forced[i], p->path))
+			return false;
+	return !o->force;
 }
 
 void apply_check(struct apply *a)
@@ -207,4 +216,29 @@ void apply_check(struct apply *a)
 		free(a->problems[i].why);
 	}
 	a->nproblems = kept;
+}
+
+int apply_check_again(struct apply *a, bool staged)
+{
+	AUTO_FREE struct apply_item *before =
+		xcalloc(a->nitems + 1, sizeof(*before));
+
+	if (a->nitems)
+		memcpy(before, a->items, a->nitems * sizeof(*before));
+	for (size_t i = 0; i < a->nitems; i++)
+		a->items[i].none = a->items[i].host_has = false;
+	apply_check(a);
+	if (a->nproblems)
+		return -EBUSY;
+	for (size_t i = 0; staged && i < a->nitems; i++) {
+		const struct apply_item *it = &a->items[i];
+
+		if (it->none == before[i].none &&
+		    it->host_has == before[i].host_has)
+			continue;
+		/* the steps were made for something else */
+		apply_problem_add(a, APPLY_CHANGED, it->path, CHANGED);
+		return -EBUSY;
+	}
+	return 0;
 }

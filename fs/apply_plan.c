@@ -239,7 +239,12 @@ int apply_commit(struct apply *a, bool *half, char **path)
 		return -EBUSY;
 	if (!a->nitems)
 		return 0;
+	ret = apply_check_again(a, false);
+	if (ret < 0)
+		return ret;
 	ret = apply_stage_all(a, path);
+	if (!ret)
+		ret = apply_check_again(a, true);
 	if (!ret) {
 		apply_tick(w, NULL);
 		ret = apply_journal_phase(w, PHASE_COMMIT);

@@ -100,6 +100,7 @@ struct apply {
 	size_t nproblems;
 	char **leaving; /* sorted: old paths that go away */
 	size_t nleaving;
+	bool links_host; /* staging gave a host file one more name */
 	struct apply_work work;
 };
 
@@ -125,6 +126,9 @@ void apply_problem_add(struct apply *a, enum apply_problem_kind kind,
 bool apply_leaves(const struct apply *a, const char *path);
 /* apply_check.c: what stands against it. */
 void apply_check(struct apply *a);
+/* The same once more, because time has passed: -EBUSY if there are problems
+ * now, or if what was staged is for another host than this. */
+int apply_check_again(struct apply *a, bool staged);
 
 /* apply_stage.c: stage directories, new objects, the steps. */
 int apply_stage_all(struct apply *a, char **path);

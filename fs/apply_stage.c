@@ -222,6 +222,8 @@ static int build_link(struct apply *a, const struct apply_item *it,
 	else
 		from = apply_host_parent(a->work.root, it->c->linked + len + 1,
 					 &from_name);
+	if (!first)
+		a->links_host = true;
 	if (from < 0)
 		return from;
 	return linkat(from, from_name, dir, name, 0) < 0 ? -errno : 0;

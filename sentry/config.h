@@ -77,6 +77,8 @@ struct config {
 	 * audit stream are closed; NULL: nothing. */
 	void (*after)(const struct config *cfg, struct vfs *vfs,
 		      struct audit *audit);
+	int *after_status; /* there after() puts a failure of its own, as an
+			    * exit status; borrowed; NULL: nobody asks */
 };
 
 #endif

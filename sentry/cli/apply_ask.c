@@ -16,8 +16,8 @@ struct talk {
 	struct apply_request *r;
 	struct change_source *src;
 	struct change_list list;
-	char **named; /* agreed to on the terminal */
-	size_t nnamed;
+	char **named, **forced; /* agreed to on the terminal */
+	size_t nnamed, nforced, left_out;
 	bool progress;
 };
 
@@ -82,7 +82,23 @@ static void list_items(const struct apply *a, FILE *to)
 			apply_outside(a));
 }
 
-static bool list_problems(const struct apply *a)
+static void advise(const struct talk *t, bool delicate, bool changed)
+{
+	if (delicate)
+		log_info("what the host would run or obey later is applied "
+			 "only when it is %s",
+			 t->r->last ? "agreed to" : "named: give its path");
+	if (changed && !t->r->last)
+		log_info("--force takes the sandbox's version of what has "
+			 "changed on the host");
+	log_info("nothing was applied");
+	if (t->r->last)
+		log_info("the changes are gone with the sandbox; with --patch "
+			 "they are printed, and with --name NAME --keep they "
+			 "stay until `cloche apply NAME`");
+}
+
+static bool list_problems(const struct talk *t, const struct apply *a)
 {
 	const struct apply_problem *p;
 	size_t n = apply_problems(a, &p), changed = 0, delicate = 0;
@@ -97,14 +113,8 @@ static bool list_problems(const struct apply *a)
 	}
 	if (n > PROBLEMS_SHOWN)
 		fprintf(stderr, "cloche: and %zu more\n", n - PROBLEMS_SHOWN);
-	if (delicate)
-		log_info("what the host would run or obey later is applied "
-			 "only when it is named: give its path");
-	if (changed)
-		log_info("--force takes the sandbox's version of what has "
-			 "changed on the host");
 	if (n)
-		log_info("nothing was applied");
+		advise(t, delicate, changed);
 	return n != 0;
 }
 
@@ -123,6 +133,8 @@ static int make_plan(struct talk *t, struct apply **out)
 		.npaths = t->r->npaths,
 		.named = (const char *const *)t->named,
 		.nnamed = t->nnamed,
+		.forced = (const char *const *)t->forced,
+		.nforced = t->nforced,
 		.want = t->r->by ? is_by : NULL,
 		.want_arg = (void *)t->r->by,
 		.force = t->r->force,
@@ -134,36 +146,108 @@ static int make_plan(struct talk *t, struct apply **out)
 	return apply_new(&o, t->src, &t->list, out);
 }
 
-static bool not_this(const struct change *c, void *arg)
+struct refusal {
+	const char *path;
+	size_t dropped;
+};
+
+/* What is in a directory that is not wanted is not wanted either. */
+static bool not_below(const struct change *c, void *arg)
 {
-	return strcmp(c->host, arg) != 0;
+	struct refusal *r = arg;
+	bool drop = changes_below(c->host, r->path) ||
+		    (c->lower_host && changes_below(c->lower_host, r->path));
+
+	r->dropped += drop;
+	return !drop;
 }
 
-/* Asks for each delicate file; those refused leave the list. True: the plan
- * has to be made anew. */
-static bool ask_delicate(struct talk *t, const struct apply *a)
+static void add_word(char ***words, size_t *n, const char *word)
+{
+	*words = realloc(*words, (*n + 1) * sizeof(**words));
+	BUG_ON(!*words);
+	(*words)[(*n)++] = xstrdup(word);
+}
+
+static void ask_one(struct talk *t, const struct apply_problem *p)
+{
+	struct refusal no = {.path = p->path};
+	AUTO_FREE char *why = xasprintf(" (%s)", p->why);
+	bool yes;
+
+	if (p->kind == APPLY_CHANGED)
+		yes = ask(t->r->tty, "cloche: overwrite the host's ", p->path,
+			  why);
+	else
+		yes = ask(t->r->tty, "cloche: apply ", p->path, why);
+	if (yes && p->kind == APPLY_CHANGED) {
+		add_word(&t->forced, &t->nforced, p->path);
+	} else if (yes) {
+		add_word(&t->named, &t->nnamed, p->path);
+	} else {
+		changes_filter(t->src, &t->list, not_below, &no);
+		t->left_out += no.dropped;
+	}
+}
+
+/* Asks about each problem that an answer can settle; what is refused leaves
+ * the list. True: the plan has to be made anew. */
+static bool ask_problems(struct talk *t, const struct apply *a)
 {
 	const struct apply_problem *p;
 	size_t n = apply_problems(a, &p);
+	const char *refused = NULL;
 	bool asked = false;
 
 	for (size_t i = 0; i < n; i++) {
-		AUTO_FREE char *why = xasprintf(" (%s)", p[i].why);
+		size_t before = t->left_out;
 
-		if (p[i].kind != APPLY_DELICATE)
+		if (p[i].kind == APPLY_CANNOT ||
+		    (refused && changes_below(p[i].path, refused)))
 			continue;
 		asked = true;
-		if (!ask(t->r->tty, "cloche: apply ", p[i].path, why)) {
-			changes_filter(t->src, &t->list, not_this, p[i].path);
-			changes_sort(&t->list);
-			continue;
-		}
-		t->named =
-			realloc(t->named, (t->nnamed + 1) * sizeof(*t->named));
-		BUG_ON(!t->named);
-		t->named[t->nnamed++] = xstrdup(p[i].path);
+		ask_one(t, &p[i]);
+		if (t->left_out != before)
+			refused = p[i].path;
 	}
+	if (asked)
+		changes_sort(&t->list);
 	return asked;
+}
+
+/* One line: what was done, by kind, and what was not. */
+static void say_done(const struct talk *t, const struct apply *a)
+{
+	static const struct {
+		enum vfs_change_kind kind;
+		const char *word;
+	} kinds[] = {
+		{VFS_ADDED, "added"},	   {VFS_MODIFIED, "modified"},
+		{VFS_DELETED, "deleted"},  {VFS_RENAMED, "renamed"},
+		{VFS_TYPE, "of new type"}, {VFS_METADATA, "of new attributes"},
+	};
+	size_t left = t->left_out + apply_outside(a);
+	const char *before = "";
+	struct strbuf b;
+
+	strbuf_init(&b, 0);
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < apply_count(a); i++) {
+			const struct change *c = apply_record(a, i);
+
+			n += c->kind == kinds[k].kind && !c->inside;
+		}
+		if (!n)
+			continue;
+		strbuf_printf(&b, "%s%zu %s", before, n, kinds[k].word);
+		before = ", ";
+	}
+	if (left)
+		strbuf_printf(&b, "; %zu left out", left);
+	log_info("applied to %s: %s", t->r->root, b.data ? b.data : "nothing");
+	strbuf_fini(&b);
 }
 
 static int commit(struct talk *t, struct apply *a)
@@ -176,8 +260,13 @@ static int commit(struct talk *t, struct apply *a)
 	ret = apply_commit(a, &half, &path);
 	if (t->progress)
 		fputs("\r\033[K", stderr);
-	if (!ret)
+	if (!ret) {
+		if (apply_count(a))
+			say_done(t, a);
 		return 0;
+	}
+	if (ret == -EBUSY && !half && list_problems(t, a))
+		return 1;
 	log_host(ret, "apply%s%s", path ? ": " : "", path ? path : "");
 	if (half)
 		log_warn("the tree is half changed and could not be brought "
@@ -187,16 +276,16 @@ static int commit(struct talk *t, struct apply *a)
 	return CLI_FAILED;
 }
 
-/* A path that was given and has no change is a mistake. */
 static int say_nothing(const struct talk *t, const struct apply *a)
 {
-	if (t->r->npaths) {
-		log_info("no change at or below what was named");
-		return 1;
+	if (t->left_out) {
+		log_info("nothing was applied: all of it was refused");
+		return 0;
 	}
 	log_info("there is nothing to apply%s",
-		 apply_outside(a) ? " here; --outside takes the rest" : "");
-	return 0;
+		 apply_outside(a) && !t->r->npaths ?
+			 " here; --outside takes the rest" : "");
+	return t->r->npaths ? 1 : 0;
 }
 
 static int talk(struct talk *t)
@@ -209,9 +298,11 @@ static int talk(struct talk *t)
 		list_items(a, t->r->tty);
 		if (!ask(t->r->tty, "cloche: apply them to ", t->r->root, "")) {
 			apply_free(a);
+			t->r->declined = true;
+			log_info("nothing was applied");
 			return 1;
 		}
-		if (ask_delicate(t, a)) {
+		if (ask_problems(t, a)) {
 			apply_free(a);
 			ret = make_plan(t, &a);
 		}
@@ -222,7 +313,7 @@ static int talk(struct talk *t)
 	}
 	if (t->r->dry_run)
 		list_items(a, stdout);
-	ret = list_problems(a) ? 1 : 0;
+	ret = list_problems(t, a) ? 1 : 0;
 	if (!ret && !t->r->dry_run)
 		ret = commit(t, a);
 	if (!ret && !apply_count(a))
@@ -240,6 +331,33 @@ static void settle(struct talk *t)
 		changes_free(t->src, &now);
 }
 
+/* A path that was given and has no change is a mistake: says which. */
+static int check_paths(const struct talk *t)
+{
+	int bad = 0;
+
+	for (size_t i = 0; i < t->r->npaths; i++) {
+		size_t k = 0;
+
+		while (k < t->list.count &&
+		       !changes_below(t->list.all[k].host, t->r->paths[i]))
+			k++;
+		if (k < t->list.count)
+			continue;
+		say(stderr, "cloche: apply: ", t->r->paths[i],
+		    ": no change there or below; `cloche diff` lists them\n");
+		bad = -ENOENT;
+	}
+	return bad;
+}
+
+static void free_words(char **words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(words[i]);
+	free(words);
+}
+
 int cli_apply_changes(struct change_source *src, struct apply_request *r)
 {
 	struct talk t = {.r = r, .src = src};
@@ -255,34 +373,45 @@ int cli_apply_changes(struct change_source *src, struct apply_request *r)
 		log_host(ret, "list of changes");
 		return CLI_FAILED;
 	}
-	ret = talk(&t);
+	ret = check_paths(&t) ? CLI_FAILED : talk(&t);
 	if (!ret && !r->dry_run)
 		settle(&t);
-	for (size_t i = 0; i < t.nnamed; i++)
-		free(t.named[i]);
-	free(t.named);
+	free_words(t.named, t.nnamed);
+	free_words(t.forced, t.nforced);
 	changes_free(src, &t.list);
 	return ret;
 }
 
+static bool any_change(struct change_source *src)
+{
+	struct change_list now;
+	bool any = true; /* not known: rather say so */
+
+	if (changes_load(src, 0, &now))
+		return any;
+	any = now.count != 0;
+	changes_free(src, &now);
+	return any;
+}
+
 int cli_apply_ask(const struct config *cfg, struct vfs *vfs)
 {
-	struct apply_request r = {.root = cfg->project};
+	struct apply_request r = {.root = cfg->project, .last = true};
 	struct change_source src;
 	int ret;
 
-	if (!cfg->project) {
-		log_warn("--apply: no work directory of the host is shown");
-		return 0;
-	}
-	r.tty = fopen("/dev/tty", "r+e");
-	if (!r.tty) {
-		log_warn("--apply ask: no terminal to ask on; nothing was "
-			 "applied");
-		return 0;
-	}
 	changes_from_vfs(&src, vfs);
+	if (!any_change(&src))
+		return 0;
+	r.tty = cfg->project ? fopen("/dev/tty", "r+e") : NULL;
+	if (!r.tty) {
+		log_warn("--apply ask: %s; nothing was applied",
+			 cfg->project ? "no terminal to ask on" :
+					"no work directory of the host is "
+					"shown");
+		return CLI_FAILED;
+	}
 	ret = cli_apply_changes(&src, &r);
 	fclose(r.tty);
-	return ret == CLI_FAILED ? -EIO : 0;
+	return ret && !r.declined ? CLI_FAILED : 0;
 }

@@ -26,6 +26,8 @@ struct apply_request {
 	const char *by; /* only what a program with this text wrote */
 	bool force, dry_run;
 	FILE *tty; /* ask there; NULL: never ask */
+	bool last;     /* the changes end with this process */
+	bool declined; /* out: the answer was no */
 };
 
 /* Applies, or says why not. 0, 1 (refused, or not wanted), or 125. */

@@ -76,7 +76,8 @@ void cli_config_fini(struct config *cfg);
 void cli_after(const struct config *cfg, struct vfs *vfs, struct audit *audit);
 /* Refusal lines (audit_denials) on stderr, each with "cloche: ". */
 void cli_print_denials(const struct strbuf *text);
-/* Lists the changes, asks on the terminal, and brings them to the host. */
+/* Lists the changes, asks on the terminal, and brings them to the host. 0 (also
+ * when the answer was no), or 125: a conflict or a failure. */
 int cli_apply_ask(const struct config *cfg, struct vfs *vfs);
 
 #endif

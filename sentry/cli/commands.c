@@ -52,10 +52,11 @@ const struct cli_command cli_commands[] = {
 	{"apply", cli_apply_command, "apply [options] NAME [PATH...]",
 	 "bring a sandbox's changes to the host, all or nothing",
 	 cli_apply_options,
-	 "With PATHs only those, and what is below them. A file that has "
-	 "changed on the host\nis refused, and one that the host would later "
-	 "run or obey unless its own PATH is\ngiven. The status is 1 if "
-	 "something was refused; nothing is changed then.\n"},
+	 "With PATHs only those, and what is below them; a relative PATH "
+	 "begins where you are.\nA file that has changed on the host is "
+	 "refused, and one that the host would later\nrun or obey unless its "
+	 "own PATH is given. The status is 1 if something was refused;\n"
+	 "nothing is changed then.\n"},
 	{"export", cli_export_command, "export [options] NAME",
 	 "a sandbox's changes as a tar layer", cli_export_options, NULL},
 	{"audit", cli_audit, "audit show|summary|verify [options] FILE",
@@ -172,7 +173,8 @@ int cli_main(int argc, char **argv)
 int cli_run(int argc, char **argv)
 {
 	struct config cfg;
-	int rest, status = cli_config(&cfg, "run", argc, argv, &rest);
+	int rest, after = 0;
+	int status = cli_config(&cfg, "run", argc, argv, &rest);
 
 	if (status == OPT_HELP)
 		return 0;
@@ -183,9 +185,10 @@ int cli_run(int argc, char **argv)
 		cli_config_fini(&cfg);
 		return CLI_FAILED;
 	}
+	cfg.after_status = &after;
 	status = cfg.keep ? cli_run_kept(&cfg) :
 		 cfg.name ? session_run(&cfg) :
 			    sentry_run(&cfg);
 	cli_config_fini(&cfg);
-	return status;
+	return after ? after : status;
 }

@@ -50,6 +50,6 @@ void cli_after(const struct config *cfg, struct vfs *vfs, struct audit *audit)
 		err = print_changes(cfg, vfs);
 	if (err)
 		log_host(err, "list of changes");
-	if (cfg->apply == APPLY_ASK && vfs)
-		err = cli_apply_ask(cfg, vfs);
+	if (cfg->apply == APPLY_ASK && vfs && cfg->after_status)
+		*cfg->after_status = cli_apply_ask(cfg, vfs);
 }

@@ -177,6 +177,71 @@ Test(apply, a_changed_host_file_is_refused_and_named)
 	fx_host_file(&f, "b", "");
 }
 
+/* The question takes its time. */
+Test(apply, a_host_change_after_the_plan_is_seen)
+{
+	struct apply *a;
+
+	fx_append(&f, "/w/a", "guest\n");
+	a = plan(NULL, 0, false);
+	cr_assert_str_eq(problem(a), "");
+	fx_host_file(&f, "a", "another text of the host\n");
+	cr_assert_eq(commit(a), -EBUSY);
+	cr_assert_str_eq(problem(a), "a");
+	done(a);
+}
+
+static void change_once(void *arg, size_t done_steps, size_t total,
+			const char *path)
+{
+	bool *changed = arg;
+
+	(void)done_steps;
+	(void)total;
+	(void)path;
+	if (!*changed)
+		fx_host_file(&f, "a", "another text of the host\n");
+	*changed = true;
+}
+
+Test(apply, a_host_change_while_staging_is_seen)
+{
+	bool changed = false;
+	struct apply_options o = {
+		.root = f.host, .step = change_once, .arg = &changed};
+	struct apply *a;
+
+	fx_append(&f, "/w/a", "guest\n");
+	changes_from_vfs(&src, f.vfs);
+	cr_assert_eq(changes_load(&src, 0, &list), 0);
+	cr_assert_eq(apply_new(&o, &src, &list, &a), 0);
+	cr_assert_eq(commit(a), -EBUSY);
+	cr_assert(changed);
+	cr_assert_str_eq(problem(a), "a");
+	done(a);
+}
+
+Test(apply, a_change_known_of_is_overwritten_and_no_other)
+{
+	AUTO_FREE char *path = xasprintf("%s/a", f.host);
+	const char *forced[] = {path};
+	struct apply_options o = {
+		.root = f.host, .forced = forced, .nforced = 1};
+	struct apply *a;
+
+	fx_append(&f, "/w/a", "guest\n");
+	fx_append(&f, "/w/over", "guest\n");
+	fx_host_file(&f, "a", "another text of the host\n");
+	changes_from_vfs(&src, f.vfs);
+	cr_assert_eq(changes_load(&src, 0, &list), 0);
+	cr_assert_eq(apply_new(&o, &src, &list, &a), 0);
+	cr_assert_str_eq(problem(a), "");
+	fx_host_file(&f, "over", "and here too\n");
+	cr_assert_eq(commit(a), -EBUSY);
+	cr_assert_str_eq(problem(a), "over");
+	done(a);
+}
+
 Test(apply, a_touched_host_file_with_the_same_contents_is_not_changed)
 {
 	fx_append(&f, "/w/a", "guest\n");
