@@ -293,9 +293,38 @@ static int add_net(struct config *cfg, bool allow, const char *value,
 	return 0;
 }
 
+/* The host's own loopback has a name inside; its address would mean the
+ * sandbox's. */
+static int not_loopback(const char *value, struct strbuf *err)
+{
+	static const char *const hosts[] = {"127.", "localhost", "[::1]"};
+	const char *host = strstr(value, "://"), *port;
+	size_t len = 0;
+
+	host = host ? host + 3 : value;
+	for (size_t i = 0; i < ARRAY_SIZE(hosts) && !len; i++)
+		if (strncasecmp(host, hosts[i], strlen(hosts[i])) == 0)
+			len = strlen(hosts[i]);
+	if (!len || (len == 4 && host[strspn(host, "0123456789.")] &&
+		     host[strspn(host, "0123456789.")] != ':'))
+		return 0;
+	if (len != 4 && host[len] && host[len] != ':')
+		return 0;
+	port = strchr(host + (*host == '[' ? len : 0), ':');
+	strbuf_puts(err, "--net-allow ");
+	strbuf_visible(err, value, strlen(value));
+	strbuf_puts(err, ": that is the sandbox's own loopback, always open; "
+		    "the host's is --net-allow " ALLOW_HOST_INTERNAL);
+	if (port)
+		strbuf_visible(err, port, strlen(port));
+	return -EINVAL;
+}
+
 static int opt_net_allow(void *t, const char *value, struct strbuf *err)
 {
-	return add_net(t, true, value, err);
+	int ret = add_net(t, true, value, err);
+
+	return ret ? ret : not_loopback(value, err);
 }
 
 static int opt_net_deny(void *t, const char *value, struct strbuf *err)
@@ -580,6 +609,12 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 	*rest = first;
 	if ((o.cfg.json || o.cfg.by) && !o.cfg.diff) {
 		log_info("run: --json and --by go with --diff");
+		first = -EINVAL;
+		goto fail;
+	}
+	if (o.cfg.audit_head_fd >= 0 && !o.cfg.audit) {
+		log_info("%s: --audit-head needs --audit: without a stream "
+			 "there is no hash of it", command);
 		first = -EINVAL;
 		goto fail;
 	}

@@ -277,7 +277,8 @@ int opt_parse(const struct opt *table, void *target, int argc, char **argv,
 			return -EINVAL;
 		}
 		if (!value && o->arg && o->type != OPT_MISSING) {
-			if (++i >= argc) {
+			/* an option is more likely than such a value */
+			if (++i >= argc || (argv[i][0] == '-' && argv[i][1])) {
 				strbuf_printf(err, "--%s needs a value: %s",
 					      o->name, o->arg);
 				return -EINVAL;

@@ -3,7 +3,8 @@
  *
  * A row names an option, says where its value goes in the target structure
  * and how it is checked. One reader serves all commands; it also prints the
- * help. Accepts "--name value", "--name=value" and "-x value", "-xvalue";
+ * help. Accepts "--name value", "--name=value" and "-x value", "-xvalue"; a
+ * value that begins with "-" only as a part of its option's word, "-" aside;
  * stops at "--" and at the first word that is no option.
  */
 #ifndef CLOCHE_OPT_H

@@ -60,9 +60,11 @@ Test(opt, all_spellings)
 	cr_assert_str_eq(t.text, "a=b");
 	cr_assert_eq(parse(&t, &e, "-f", "-tx", "--flag"), 4);
 	cr_assert_str_eq(t.text, "x");
-	cr_assert_eq(parse(&t, &e, "-t", "-f", NULL), 3);
+	cr_assert_eq(parse(&t, &e, "--text=-f", "-t-f", NULL), 3);
 	cr_assert_str_eq(t.text, "-f");
 	cr_assert_not(t.flag);
+	cr_assert_eq(parse(&t, &e, "-t", "-", NULL), 3);
+	cr_assert_str_eq(t.text, "-");
 	cr_assert_eq(parse(&t, &e, "--", "--flag", NULL), 2);
 	cr_assert_eq(parse(&t, &e, "cmd", "--flag", NULL), 1);
 	cr_assert_eq(parse(&t, &e, "-", NULL, NULL), 1);
@@ -118,6 +120,8 @@ Test(opt, mistakes_say_what_was_expected)
 		{"--a\033[2J", NULL, "unknown option --a\\x1b[2J; --help lists "
 		 "them"},
 		{"--text", NULL, "--text needs a value: TEXT"},
+		{"--text", "--", "--text needs a value: TEXT"},
+		{"--text", "--flag", "--text needs a value: TEXT"},
 		{"--flag=1", NULL, "--flag takes no value"},
 		{"--size", "2X", "--size: \"2X\" is not a size like 512M or 2G"},
 		{"--time", "soon",
@@ -127,7 +131,7 @@ Test(opt, mistakes_say_what_was_expected)
 		{"--count", "99999999999999999999999",
 		 "--count: \"99999999999999999999999\" is not a whole number, "
 		 "1 or more"},
-		{"--decimal", "-1",
+		{"--decimal=-1", NULL,
 		 "--decimal: \"-1\" is not a number above 0, like 1.5"},
 		{"--fd", "fd:999999",
 		 "--fd: \"fd:999999\" is not an open descriptor like fd:3"},
