@@ -258,8 +258,7 @@ void audit_emit(struct audit *a, const struct audit_event *ev)
 {
 	pthread_mutex_lock(&a->lock);
 	a->count++;
-	if ((ev->verdict == AUDIT_DENY && !ev->probe) ||
-	    ev->verdict == AUDIT_LIMIT)
+	if (ev->verdict == AUDIT_DENY && !ev->probe)
 		denials_add(&a->denials, ev);
 	if (a->fd >= 0)
 		audit_record(a, ev);

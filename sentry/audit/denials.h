@@ -1,8 +1,10 @@
 /*
  * denials.h - refusals, deduplicated and counted, for a person to read.
  *
- * One entry for each call, path and rule; the table is bounded and later
- * kinds are only counted. Not locked: the owner (audit.c) does that.
+ * One entry for each path and rule (or call and rule, without a path), with
+ * the option that would allow it. Limits are not refusals: who ends the
+ * sandbox says so. The table is bounded and later kinds are only counted. Not
+ * locked: the owner (audit.c) does that.
  */
 #ifndef CLOCHE_DENIALS_H
 #define CLOCHE_DENIALS_H

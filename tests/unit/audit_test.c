@@ -380,6 +380,47 @@ Test(audit, denials_are_counted_and_bounded)
 	audit_close(a, 0);
 }
 
+Test(audit, a_denial_names_the_option_that_fits)
+{
+	static const char where[] = "{\"host\":\"x\",\"addr\":\"10.1.2.3\"}";
+	struct audit *a = NULL;
+	struct audit_event read = event("newfstatat", "/h/notes");
+	struct audit_event rm = event("unlinkat", "/h/notes");
+	struct audit_event net = event("connect", "1.2.3.4:80");
+	struct audit_event dns = event("connect", "10.0.0.1:53");
+	struct audit_event name = event("net.refused", "x");
+	struct audit_event limit = event("limit", NULL);
+	struct strbuf out;
+
+	cr_assert_eq(audit_open(NULL, "x", -1, &a), 0);
+	read.verdict = rm.verdict = net.verdict = dns.verdict = AUDIT_DENY;
+	name.verdict = AUDIT_DENY;
+	limit.verdict = AUDIT_LIMIT;
+	read.ret = rm.ret = -ENOENT;
+	read.hint = rm.hint = "--ro /h/notes";
+	net.hint = dns.hint = "--net-allow";
+	name.args = where;
+	name.args_len = sizeof(where) - 1;
+	strcpy(name.rule, "a private address by name");
+	audit_emit(a, &read);
+	audit_emit(a, &rm);
+	audit_emit(a, &net);
+	audit_emit(a, &dns);
+	audit_emit(a, &name);
+	audit_emit(a, &limit);
+	strbuf_init(&out, 0);
+	audit_denials(a, &out);
+	cr_expect(strstr(out.data, "newfstatat /h/notes (ENOENT), also "
+				   "unlinkat"), "%s", out.data);
+	cr_expect(strstr(out.data, "2 times; to allow: --rw /h/notes\n"));
+	cr_expect(strstr(out.data, "to allow: --net-allow 1.2.3.4:80\n"));
+	cr_expect(strstr(out.data, "to allow: --net-allow HOST"));
+	cr_expect(strstr(out.data, "to allow: --net-allow 10.1.2.3/32\n"));
+	cr_expect_not(strstr(out.data, "limit"));
+	strbuf_fini(&out);
+	audit_close(a, 0);
+}
+
 static void failed(void *arg, int err)
 {
 	*(volatile int *)arg = err;
