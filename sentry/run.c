@@ -574,12 +574,12 @@ static int finish(struct run *r)
 	/* What follows is between the caller and us: ^C means us again. */
 	pthread_sigmask(SIG_SETMASK, &r->old_mask, NULL);
 	stdio_relay_finish(&r->io);
-	jail_fini(&r->jail);
 	outside_finish(s);
 	if (s->cfg->service)
 		s->cfg->service->end(s->cfg->service->arg);
 	if (s->cfg->after)
 		s->cfg->after(s->cfg, s->vfs, s->audit);
+	jail_fini(&r->jail); /* bare mode's store was looked at till now */
 	audit_close(s->audit, status);
 	return status;
 }
