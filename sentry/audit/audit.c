@@ -57,6 +57,44 @@ struct audit {
 	char *id, *sink;
 };
 
+/* What is wrong with a destination, and what to do about it. */
+static const char *sink_advice(const char *sink, int err)
+{
+	bool fd = strncmp(sink, "fd:", 3) == 0;
+	bool peer = strncmp(sink, "unix:", 5) == 0;
+
+	switch (err) {
+	case EBADF:
+		return "; open it before, as in 3>audit.jsonl";
+	case EINVAL:
+		return fd ? "; a number that is open for writing was expected" :
+			    "; PATH is missing, or it cannot be written";
+	case ECONNREFUSED:
+		return "; start who listens there first";
+	case ENOENT:
+		return peer ? "; start who listens there first" :
+			      "; make its directory first";
+	case EISDIR:
+		return "; give a file in it";
+	case ELOOP:
+		return "; links are not followed: give the file itself";
+	case ENXIO:
+		return "; nobody reads there: start the reader first";
+	}
+	return "";
+}
+
+static void sink_failed(const char *option, const char *sink, int err)
+{
+	struct strbuf b;
+
+	strbuf_init(&b, 0);
+	strbuf_visible(&b, sink, strlen(sink));
+	log_info("%s %s: %s%s", option, b.data ? b.data : "", strerror(-err),
+		 sink_advice(sink, -err));
+	strbuf_fini(&b);
+}
+
 int audit_open(const char *sink, const char *id, int head_fd,
 	       struct audit **out)
 {
@@ -68,9 +106,14 @@ int audit_open(const char *sink, const char *id, int head_fd,
 	a->head_fd = -1;
 	if (sink)
 		err = sink_open(sink, &a->fd);
+	if (err)
+		sink_failed("--audit", sink, err);
 	chain_init(&a->chain);
-	if (!err && head_fd >= 0)
+	if (!err && head_fd >= 0) {
 		err = sink_dup(head_fd, &a->head_fd);
+		if (err)
+			sink_failed("--audit-head", "fd:", err);
+	}
 	if (err) {
 		auto_close_fd(&a->fd);
 		free(a);

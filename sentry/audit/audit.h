@@ -44,7 +44,8 @@ struct audit_event {
 };
 
 /* sink: "FILE", "fd:N", "unix:PATH", "-" or NULL (nothing is written, but
- * denials are still collected). id: the sandbox's. */
+ * denials are still collected). id: the sandbox's. Says what is wrong with a
+ * destination and returns -errno. */
 int MUST_CHECK audit_open(const char *sink, const char *id, int head_fd,
 			  struct audit **out);
 void audit_emit(struct audit *a, const struct audit_event *ev);

@@ -64,6 +64,19 @@ static bool reader_fetch(struct audit_reader *r, bool *too_long)
 	return r->newline || r->len;
 }
 
+/* The parser's message quotes the damaged file. */
+static void reader_set_problem(struct audit_reader *r, const json_error_t *err)
+{
+	struct strbuf b;
+
+	strbuf_init(&b, 0);
+	strbuf_visible(&b, err->text, strnlen(err->text, 120));
+	snprintf(r->problem, sizeof(r->problem), "%.500s (column %d)%s",
+		 b.data ? b.data : "", err->column,
+		 r->newline ? "" : "; the line was cut short");
+	strbuf_fini(&b);
+}
+
 int audit_reader_next(struct audit_reader *r)
 {
 	bool too_long;
@@ -88,9 +101,7 @@ int audit_reader_next(struct audit_reader *r)
 		snprintf(err.text, sizeof(err.text), "not a JSON object");
 	}
 	if (!r->object)
-		snprintf(r->problem, sizeof(r->problem), "%.120s (column %d)%s",
-			 err.text, err.column,
-			 r->newline ? "" : "; the line was cut short");
+		reader_set_problem(r, &err);
 	return 1;
 }
 

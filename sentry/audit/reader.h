@@ -23,7 +23,7 @@ struct audit_reader {
 	size_t len, cap;
 	bool newline;	   /* the line ended in one */
 	json_t *object;	   /* the parsed line, borrowed; NULL: damaged */
-	char problem[160]; /* why object is NULL */
+	char problem[640]; /* why object is NULL; escaped */
 };
 
 /* path "-" is standard input. 0 or -errno. */
@@ -39,15 +39,16 @@ int64_t audit_number(const json_t *object, const char *key);
 
 struct audit_verified {
 	uint64_t streams, records, blocks;
-	uint64_t damages;    /* lines of `report` */
-	uint64_t unfinished; /* streams without an end record */
+	uint64_t damages;     /* the first ones are told in `report` */
+	uint64_t unfinished;  /* streams without an end record */
+	bool only_unfinished; /* and nothing else is wrong */
 	bool head_found;     /* the expected head was the end of a stream */
 	char last_hash[65];
 };
 
 /*
- * Checks every line, number and hash of all streams in r, and appends one
- * line per damage ("line 7: ...") to report. head: the hash given out by
+ * Checks every line, number and hash of all streams in r, and appends a
+ * line for each of the first damages ("line 7: ...") to report. head: the hash given out by
  * --audit-head, or NULL. 0 if all is well, -EBADMSG if not, or -errno.
  */
 int MUST_CHECK audit_verify(struct audit_reader *r, const char *head,

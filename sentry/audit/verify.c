@@ -13,7 +13,10 @@
 
 #include "chain.h"
 
-enum { STREAMS_MAX = 4096 }; /* distinct ids in one file */
+enum {
+	STREAMS_MAX = 4096, /* distinct ids in one file */
+	DAMAGES_SHOWN = 10,
+};
 
 struct stream {
 	struct stream *next;
@@ -31,22 +34,25 @@ struct verify {
 	struct audit_verified *v;
 	struct strbuf *report;
 	struct stream *streams;
+	bool at_end; /* what follows is about the file, not a line */
 };
 
 static void verify_damage(struct verify *x, const char *fmt, ...) PRINTF(2, 3);
 static void verify_damage(struct verify *x, const char *fmt, ...)
 {
-	char text[400];
+	char text[800];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	strbuf_printf(x->report,
-		      "line %llu: ", (unsigned long long)x->r->number);
+	if (x->v->damages++ >= DAMAGES_SHOWN)
+		return;
+	if (!x->at_end)
+		strbuf_printf(x->report, "line %llu: ",
+			      (unsigned long long)x->r->number);
 	strbuf_visible(x->report, text, strlen(text));
 	strbuf_putc(x->report, '\n');
-	x->v->damages++;
 }
 
 static struct stream *verify_stream(struct verify *x, const char *id)
@@ -221,15 +227,15 @@ static void verify_finish(struct verify *x)
 {
 	struct stream *s, *next;
 
+	x->at_end = true;
 	for (s = x->streams; s; s = next) {
 		next = s->next;
 		if (!s->ended) {
 			x->v->unfinished++;
 			verify_damage(x,
-				      "stream %s has no end record: the run "
-				      "was killed, goes on, or the file was "
-				      "cut; %llu records after the last chain "
-				      "record",
+				      "stream %s has no end record: it still "
+				      "runs, was killed, or the file was cut; "
+				      "%llu records after the last chain record",
 				      s->id, (unsigned long long)s->block);
 		}
 		free(s->id);
@@ -243,6 +249,12 @@ static void verify_finish(struct verify *x)
 			      x->head);
 	if (!x->v->streams && !x->v->damages)
 		verify_damage(x, "the file is empty");
+	x->v->only_unfinished =
+		x->v->streams && x->v->unfinished == x->v->damages;
+	if (x->v->damages > DAMAGES_SHOWN)
+		strbuf_printf(x->report, "and %llu more\n",
+			      (unsigned long long)x->v->damages -
+				      DAMAGES_SHOWN);
 }
 
 int audit_verify(struct audit_reader *r, const char *head,

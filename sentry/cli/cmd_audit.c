@@ -97,6 +97,25 @@ static bool is_filtered(const struct audit_options *o)
 	return o->call || o->verdict || o->pid || o->path;
 }
 
+/* ---- damaged lines --------------------------------------------------- */
+
+enum { BAD_SHOWN = 10 };
+
+static void bad_line(const struct audit_reader *r, uint64_t *bad)
+{
+	if ((*bad)++ < BAD_SHOWN)
+		log_warn("line %llu: %s", (unsigned long long)r->number,
+			 r->problem);
+}
+
+static int bad_lines(uint64_t bad)
+{
+	if (bad > BAD_SHOWN)
+		log_warn("and %llu more lines that are no records",
+			 (unsigned long long)bad - BAD_SHOWN);
+	return bad != 0;
+}
+
 /* ---- show ------------------------------------------------------------ */
 
 static void show_visible(struct strbuf *b, const char *before, const char *s)
@@ -155,14 +174,13 @@ static void show_record(const json_t *rec, struct strbuf *b)
 static int audit_show(struct audit_reader *r, const struct audit_options *o)
 {
 	struct strbuf b;
-	int got, bad = 0;
+	uint64_t bad = 0;
+	int got;
 
 	strbuf_init(&b, 0);
 	while ((got = audit_reader_next(r)) > 0) {
 		if (!r->object) {
-			log_warn("line %llu: %s", (unsigned long long)r->number,
-				 r->problem);
-			bad = 1;
+			bad_line(r, &bad);
 			continue;
 		}
 		if (strcmp(audit_text(r->object, "call"), "chain") == 0 ||
@@ -177,7 +195,7 @@ static int audit_show(struct audit_reader *r, const struct audit_options *o)
 			break; /* the reader of our output has gone */
 	}
 	strbuf_fini(&b);
-	return got < 0 ? got : bad;
+	return got < 0 ? got : bad_lines(bad);
 }
 
 /* ---- summary --------------------------------------------------------- */
@@ -274,7 +292,7 @@ static void tally_fini(struct tallies *t)
 	htable_fini(&t->table);
 }
 
-enum { BY_VERDICT, BY_CALL, BY_PROGRAM, BY_REFUSED, BY_COUNT };
+enum { BY_VERDICT, BY_CALL, BY_PROGRAM, BY_REFUSED, BY_MISSING, BY_COUNT };
 
 static void summary_record(struct tallies *t, const json_t *rec)
 {
@@ -284,6 +302,11 @@ static void summary_record(struct tallies *t, const json_t *rec)
 	uint64_t n = (uint64_t)audit_number(rec, "n");
 
 	n = n ? n : 1;
+	/* most programs try such calls and have another way */
+	if (strcmp(audit_text(rec, "errno"), "ENOSYS") == 0) {
+		tally_add(&t[BY_MISSING], call, n);
+		verdict = "not supported";
+	}
 	tally_add(&t[BY_VERDICT], verdict, n);
 	tally_add(&t[BY_CALL], call, n);
 	if (strcmp(call, "exec") == 0)
@@ -330,18 +353,19 @@ static int audit_summary(struct audit_reader *r, const struct audit_options *o)
 		[BY_PROGRAM] = {.title = "programs started",
 				.json = "programs"},
 		[BY_REFUSED] = {.title = "refused", .json = "refused"},
+		[BY_MISSING] = {.title = "not supported, programs fall back",
+				.json = "not_supported"},
 	};
 	uint64_t records = 0;
 	int64_t first = 0, last = 0;
-	int got, bad = 0;
+	uint64_t bad = 0;
+	int got;
 
 	for (size_t i = 0; i < BY_COUNT; i++)
 		htable_init(&t[i].table);
 	while ((got = audit_reader_next(r)) > 0) {
 		if (!r->object) {
-			log_warn("line %llu: %s", (unsigned long long)r->number,
-				 r->problem);
-			bad = 1;
+			bad_line(r, &bad);
 			continue;
 		}
 		if (strcmp(audit_text(r->object, "call"), "chain") == 0 ||
@@ -354,7 +378,7 @@ static int audit_summary(struct audit_reader *r, const struct audit_options *o)
 	summary_print(t, records, last - first, o->json);
 	for (size_t i = 0; i < BY_COUNT; i++)
 		tally_fini(&t[i]);
-	return got < 0 ? got : bad;
+	return got < 0 ? got : bad_lines(bad);
 }
 
 /* ---- verify ---------------------------------------------------------- */
@@ -381,6 +405,14 @@ static void verify_json(const struct audit_verified *v,
 	json_decref(o);
 }
 
+static const char *verify_word(const struct audit_verified *v, int got)
+{
+	if (!got)
+		return "ok";
+	return v->only_unfinished ? "unfinished, what is there is whole"
+				  : "damaged";
+}
+
 static int audit_check(struct audit_reader *r, const struct audit_options *o)
 {
 	struct audit_verified v;
@@ -395,7 +427,7 @@ static int audit_check(struct audit_reader *r, const struct audit_options *o)
 		fwrite(report.data, 1, report.len, stdout);
 	if (!o->json)
 		printf("%s: %llu records in %llu blocks of %llu streams%s%s\n",
-		       got ? "damaged" : "ok", (unsigned long long)v.records,
+		       verify_word(&v, got), (unsigned long long)v.records,
 		       (unsigned long long)v.blocks,
 		       (unsigned long long)v.streams,
 		       *v.last_hash ? ", final hash " : "", v.last_hash);
