@@ -70,11 +70,11 @@ bool ctty_inject(struct sentry *s, pid_t tid)
 
 	if (!tt || ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
 		return false;
-	/* Only right after the open gave a descriptor; rip is behind the
-	 * two-byte syscall instruction, which runs once more. */
+	/* Only right after the open (or TIOCGPTPEER) gave a descriptor; rip is
+	 * behind the two-byte syscall instruction, which runs once more. */
 	if ((long long)r.rax < 0 ||
 	    (r.orig_rax != SYS_openat && r.orig_rax != SYS_open &&
-	     r.orig_rax != SYS_openat2))
+	     r.orig_rax != SYS_openat2 && r.orig_rax != SYS_ioctl))
 		return false;
 	tt->saved = r;
 	r.rdi = r.rax;

@@ -10,8 +10,11 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include "help.h"
+#include "../sentry/ctty.h"
 
 /* The flag belongs to the description: set on our copy. */
 static int64_t io_fioasync(struct call *c)
@@ -47,11 +50,34 @@ static int64_t io_tiocsti(struct call *c)
 	return help_refuse_args(c, EIO, "ioctl number");
 }
 
+/* A guest may open no file itself, and the slave would be one. Of our own
+ * devpts only: a master from elsewhere lends no other file. */
+static int64_t io_tiocgptpeer(struct call *c)
+{
+	int flags = (int)c->args[2];
+	struct vfs_opened o = {.kind = VFS_OPEN_TTY, .fd = -1, .block_dir = -1};
+	int fd = call_fd(c, arg_int(c, 0)), pts = c->s->devpts_fd;
+	struct stat st, root;
+	unsigned nr;
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, TIOCGPTN, &nr) < 0)
+		return isatty(fd) ? -EIO : -ENOTTY;
+	if (pts < 0 || fstat(pts, &root) < 0 || fstat(fd, &st) < 0 ||
+	    st.st_dev != root.st_dev)
+		return -EACCES;
+	o.fd = ioctl(fd, TIOCGPTPEER,
+		     (flags & (O_ACCMODE | O_NONBLOCK)) | O_NOCTTY | O_CLOEXEC);
+	return o.fd < 0 ? -errno : terminal_open(c, &o, flags);
+}
+
 static const struct {
 	unsigned cmd;
 	int64_t (*fn)(struct call *c);
 } numbers[] = {
 	{FIOASYNC, io_fioasync},
+	{TIOCGPTPEER, io_tiocgptpeer},
 	{TIOCSTI, io_tiocsti},
 	{TIOCCONS, io_perm},
 	{TIOCLINUX, io_perm},

@@ -324,6 +324,7 @@ Test(filter, dangerous_arguments_are_notified_in_both_columns)
 		{SYS_ioctl, {0, TIOCGWINSZ | 1ull << 32}},
 		{SYS_ioctl, {0, TIOCCONS}},
 		{SYS_ioctl, {0, TIOCLINUX}},
+		{SYS_ioctl, {0, TIOCGPTPEER}},
 		{SYS_ioctl, {0, TIOCSETD}},
 		{SYS_ioctl, {3, 0x40086602 /* FS_IOC_SETFLAGS */}},
 		{SYS_clone, {CLONE_UNTRACED | SIGCHLD}},
