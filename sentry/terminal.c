@@ -33,7 +33,7 @@
 
 static const int fatal_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
 				    SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,
-				    SIGABRT, SIGXCPU, SIGSYS, SIGXFSZ,
+				    SIGABRT, SIGXCPU, SIGSYS,  SIGXFSZ,
 				    SIGALRM, SIGUSR1, SIGPROF, SIGVTALRM};
 
 /* File-scope because signal handlers get no argument. */
