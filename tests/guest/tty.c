@@ -1,5 +1,6 @@
 /* Pseudo-terminals, controlling terminals, job control. */
 #include "guest.h"
+#include <dirent.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -53,6 +54,104 @@ TEST(openpty_pair_talks)
 	EQ(write(m, "hi\n", 3), 3);
 	EQ(read(s, b, 8), 3);
 	OK(close(OK(open(name, O_RDWR | O_NOCTTY))));
+}
+
+/* As ttyname(3) compares them. */
+static void same_by_path(int fd)
+{
+	char link[64], path[64] = "";
+	struct stat a, b;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	OK(fstat(fd, &a)); /* before anything looks at the path */
+	OK(readlink(link, path, sizeof(path) - 1));
+	OK(stat(path, &b));
+	EQ(a.st_dev, b.st_dev);
+	EQ(a.st_ino, b.st_ino);
+	EQ(a.st_rdev, b.st_rdev);
+	EQ(a.st_mode, b.st_mode);
+	EQ(a.st_uid, b.st_uid);
+	EQ(a.st_gid, b.st_gid);
+	OK(fstat(fd, &a));
+	EQ(a.st_ino, b.st_ino);
+	CHECK(ttyname(fd));
+	STREQ(ttyname(fd), path);
+}
+
+TEST(slave_is_the_same_by_descriptor_and_path)
+{
+	int m, s, p;
+
+	OK(openpty(&m, &s, NULL, NULL, NULL));
+	same_by_path(s);
+	m = OK(posix_openpt(O_RDWR | O_NOCTTY));
+	OK(unlockpt(m));
+	p = ioctl(m, TIOCGPTPEER, O_RDWR | O_NOCTTY);
+	OK(p);
+	same_by_path(p);
+}
+
+TEST(peer_of_a_master_is_opened_without_a_path)
+{
+	int m = OK(posix_openpt(O_RDWR | O_NOCTTY)), p;
+
+	ERR(ioctl(m, TIOCGPTPEER, O_RDWR | O_NOCTTY), EIO); /* locked */
+	OK(unlockpt(m));
+	p = ioctl(m, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	CHECK(p >= 0);
+	EQ(fcntl(p, F_GETFD), FD_CLOEXEC);
+	EQ(fcntl(p, F_GETFL) & O_ACCMODE, O_RDWR);
+	ERR(ioctl(p, TIOCGPTPEER, O_RDWR), EIO);
+	ERR(ioctl(OK(open("/dev/null", O_RDWR)), TIOCGPTPEER, O_RDWR), ENOTTY);
+	ERR(ioctl(-1, TIOCGPTPEER, O_RDWR), EBADF);
+	EQ(wait_for(CHILD({
+		   OK(setsid());
+		   OK(ioctl(m, TIOCGPTPEER, O_RDWR));
+		   int c = open("/dev/tty", O_RDWR);
+		   CHECK(c >= 0);
+		   EQ(tcgetsid(c), getpid());
+	   })),
+	   0);
+}
+
+TEST(twenty_slaves_are_the_same_by_path)
+{
+	int m, s;
+
+	for (int i = 0; i < 20; i++) {
+		OK(openpty(&m, &s, NULL, NULL, NULL));
+		same_by_path(s);
+	}
+}
+
+TEST(listing_shows_the_number_of_the_slave)
+{
+	int m, s, found = 0;
+	char name[64];
+	struct dirent *e;
+	struct stat st;
+	DIR *d = opendir("/dev/pts");
+
+	OK(openpty(&m, &s, name, NULL, NULL));
+	OK(fstat(s, &st));
+	CHECK(d);
+	while ((e = readdir(d)))
+		if (!strcmp(e->d_name, name + 9)) {
+			EQ(e->d_ino, st.st_ino);
+			found++;
+		}
+	EQ(found, 1);
+}
+
+TEST(terminal_of_script_has_its_name)
+{
+	fflush(stdout);
+	EQ(wait_for(CHILD({
+		   execlp("script", "script", "-qefc",
+			  "tty >out && test -c $(cat out) && exit 6",
+			  "/dev/null", NULL);
+	   })),
+	   6);
 }
 
 TEST(posix_openpt_grantpt_unlockpt)
