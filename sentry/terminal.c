@@ -16,6 +16,9 @@
  *
  * LIMIT: SIGKILL and SIGSTOP cannot be caught and leave the terminal raw;
  *   shells put it right themselves for a stopped job.
+ * LIMIT: with standard input elsewhere nothing is read from the terminal, which
+ *   may be another program's of the pipeline to read; a guest that reads
+ *   /dev/tty (a pager behind a pipe) waits for ever.
  */
 #include <fcntl.h>
 #include <pthread.h>
