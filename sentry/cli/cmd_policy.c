@@ -4,6 +4,7 @@
  */
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "../../fs/vfs.h"
 #include "../policy/policy.h"
@@ -34,7 +35,7 @@ static unsigned walk_mask(struct policy *p, const char *path, uint32_t *rule)
 
 	for (size_t i = 1; i <= len; i++) {
 		uint32_t own = 0;
-		unsigned answer, before = mask;
+		unsigned answer;
 
 		if (i < len && path[i] != '/')
 			continue;
@@ -43,7 +44,7 @@ static unsigned walk_mask(struct policy *p, const char *path, uint32_t *rule)
 		answer = policy_mask(p, prefix, mask, &own);
 		mask = answer & VFS_MASK_RESET ? answer & ~VFS_MASK_RESET
 					       : mask | answer;
-		if (mask != before || (own && answer))
+		if (own || (answer & VFS_MASK_RESET))
 			*rule = own;
 	}
 	return mask;
@@ -70,13 +71,53 @@ static char *check_resolve(const char *path)
 			    : xasprintf("%s/%s", cwd ? cwd : "", path);
 }
 
+static bool is_own(const char *path)
+{
+	static const char *const own[] = {"/dev", "/proc", "/sys",
+					  "/run"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		size_t len = strlen(own[i]);
+
+		if (strncmp(path, own[i], len) == 0 &&
+		    (path[len] == '/' || !path[len]))
+			return true;
+	}
+	return false;
+}
+
+/* What else may stand against it, though no rule does; "" is nothing. */
+static const char *check_host(const struct config *cfg, const char *what,
+			      const char *path)
+{
+	struct stat st;
+
+	if (is_own(path))
+		return " (in the sandbox's own file system, not the host's)";
+	if (cfg->root)
+		return ""; /* another tree */
+	if (stat(path, &st) < 0)
+		return errno == ENOENT || errno == ENOTDIR ?
+			       " (does not exist)" :
+			       " (cannot be reached)";
+	if (strcmp(what, "exec") == 0 && S_ISDIR(st.st_mode))
+		return " (a directory)";
+	if (strcmp(what, "exec") == 0 && access(path, X_OK) < 0)
+		return " (not executable)";
+	if (strcmp(what, "read") == 0 && access(path, R_OK) < 0)
+		return " (not readable for you)";
+	if (strcmp(what, "write") == 0 && access(path, W_OK) < 0)
+		return " (not writable for you)";
+	return "";
+}
+
 static int check_path(const struct config *cfg, const char *what,
 		      const char *path)
 {
 	AUTO_FREE char *whole = check_resolve(path);
 	char buf[PATH_LEN_MAX + 64];
 	struct policy *p;
-	const char *verdict = "allow", *hint = NULL;
+	const char *verdict = "allow", *hint = NULL, *note = "";
 	uint32_t rule = 0;
 	unsigned mask, bad = VFS_MASK_HIDE;
 
@@ -96,48 +137,89 @@ static int check_path(const struct config *cfg, const char *what,
 			  : mask & VFS_MASK_NOLOWER ? "not shown"
 						    : "refused";
 		hint = policy_rule_hint(p, rule, whole, buf, sizeof(buf));
+	} else {
+		note = mask & VFS_MASK_NOLOWER ?
+			       " (in memory only; the host's is not shown)" :
+			       check_host(cfg, what, whole);
 	}
-	printf("%s: %s %s, rule %s%s%s\n", verdict, what, whole,
+	printf("%s%s: %s %s, rule %s%s%s\n", verdict, note, what, whole,
 	       policy_rule_name(p, rule), hint ? "; to allow: " : "",
 	       hint ? hint : "");
 	policy_free(p);
 	return mask & bad ? 1 : 0;
 }
 
-int cli_policy(int argc, char **argv)
+static bool is_access(const char *word)
 {
-	bool show = argc > 1 && strcmp(argv[1], "show") == 0;
-	bool check = argc > 1 && strcmp(argv[1], "check") == 0;
+	return strcmp(word, "read") == 0 || strcmp(word, "write") == 0 ||
+	       strcmp(word, "exec") == 0;
+}
+
+/* Options may stand before the access, after it, or behind the path: what
+ * comes first is taken here, the rest is in argv. */
+static int policy_check(int argc, char **argv)
+{
+	const char *what = NULL, *path = NULL;
 	struct config cfg;
 	int rest, status;
 
-	if (argc > 1 &&
-	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-		return cli_print_help("policy");
-	if (!show && !check) {
-		log_info("policy: show or check was expected");
-		return CLI_FAILED;
+	if (argc > 1 && is_access(argv[1])) {
+		what = argv[1];
+		argv++;
+		argc--;
+		if (argc > 1 && argv[1][0] != '-') {
+			path = argv[1];
+			argv++;
+			argc--;
+		}
 	}
-	status = cli_config(&cfg, "policy", argc - 1, argv + 1, &rest);
+	status = cli_config(&cfg, "policy", argc, argv, &rest);
 	if (status)
 		return status == OPT_HELP ? 0 : CLI_FAILED;
-	argv += rest + 1;
-	argc -= rest + 1;
+	if (!what && rest < argc)
+		what = argv[rest++];
+	if (!path && rest < argc)
+		path = argv[rest++];
 	status = CLI_FAILED;
-	if (show && argc)
-		log_info("policy show: unexpected \"%s\"", argv[0]);
-	else if (show)
-		status = policy_print(&cfg);
-	else if (argc != 2)
-		log_info("policy check: read, write or exec, and a PATH were "
-			 "expected");
-	else if (strcmp(argv[0], "read") != 0 &&
-		 strcmp(argv[0], "write") != 0 && strcmp(argv[0], "exec") != 0)
+	if (!path || rest < argc)
+		log_info("policy check: read, write or exec, and one PATH "
+			 "were expected");
+	else if (!is_access(what))
 		log_info("policy check: read, write or exec was expected, not "
 			 "\"%s\"",
-			 argv[0]);
+			 what);
 	else
-		status = check_path(&cfg, argv[0], argv[1]);
+		status = check_path(&cfg, what, path);
 	cli_config_fini(&cfg);
 	return status;
+}
+
+static int policy_show_command(int argc, char **argv)
+{
+	struct config cfg;
+	int rest, status = cli_config(&cfg, "policy", argc, argv, &rest);
+
+	if (status)
+		return status == OPT_HELP ? 0 : CLI_FAILED;
+	status = CLI_FAILED;
+	if (rest < argc)
+		log_info("policy show: unexpected \"%s\"", argv[rest]);
+	else
+		status = policy_print(&cfg);
+	cli_config_fini(&cfg);
+	return status;
+}
+
+int cli_policy(int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : "";
+
+	if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0)
+		return cli_print_help("policy");
+	if (strcmp(verb, "show") == 0)
+		return policy_show_command(argc - 1, argv + 1);
+	if (strcmp(verb, "check") == 0)
+		return policy_check(argc - 1, argv + 1);
+	log_info("policy: show or check was expected");
+	return CLI_FAILED;
 }

@@ -64,7 +64,7 @@ const struct cli_command cli_commands[] = {
 	 "FILE may be -, for standard input. verify finds any damage and, with "
 	 "--head, any\nchange; its status is 1 then.\n"},
 	{"policy", cli_policy,
-	 "policy show [options] | policy check [options] read|write|exec PATH",
+	 "policy show [options] | policy check read|write|exec PATH [options]",
 	 "what a program is shown, and why", NULL,
 	 "The options are those of run (--profile, --ro, --rw, --hide ...). "
 	 "check exits 0 if\nallowed, 1 if refused.\n"},

@@ -146,7 +146,9 @@ unsigned policy_mask(void *policy, const char *path, unsigned inherited,
 	}
 	closed = closed_find(p, len ? path : "", len);
 	if (closed) {
-		*rule = closed->rule;
+		/* what is closed already has a more telling name */
+		if (!(inherited & VFS_MASK_NOLOWER))
+			*rule = closed->rule;
 		mask |= VFS_MASK_NOLOWER;
 	}
 	return mask;
@@ -205,12 +207,18 @@ static void show_places(const struct policy *p, enum place_kind kind,
 			const char *title, struct strbuf *out)
 {
 	bool any = false;
+	size_t missing = 0;
 
 	for (size_t i = 0; i < p->nplaces; i++) {
 		const struct place *x = &p->places[i];
 
 		if (x->kind != kind)
 			continue;
+		if (kind == PLACE_SHOWN && !p->cfg->root && x->len &&
+		    access(x->path, F_OK) < 0 && errno == ENOENT) {
+			missing++;
+			continue;
+		}
 		if (!any)
 			strbuf_puts(out, title);
 		any = true;
@@ -219,6 +227,9 @@ static void show_places(const struct policy *p, enum place_kind kind,
 			       x->len ? x->len : 1);
 		strbuf_printf(out, "  (%s)\n", x->why);
 	}
+	if (missing)
+		strbuf_printf(out, "  %zu more that do not exist here\n",
+			      missing);
 }
 
 void policy_show(const struct policy *p, struct strbuf *out)
