@@ -10,7 +10,7 @@
 
 #include "../../fs/apply.h"
 
-enum { PROBLEMS_SHOWN = 20 };
+enum { PROBLEMS_SHOWN = 20, ASK_AGAIN_MAX = 5 };
 
 struct talk {
 	struct apply_request *r;
@@ -250,8 +250,10 @@ static void say_done(const struct talk *t, const struct apply *a)
 	strbuf_fini(&b);
 }
 
+/* -EBUSY: the host has changed meanwhile, and the plan has problems now. */
 static int commit(struct talk *t, struct apply *a)
 {
+	const struct apply_problem *none;
 	AUTO_FREE char *path = NULL;
 	bool half;
 	int ret;
@@ -265,8 +267,8 @@ static int commit(struct talk *t, struct apply *a)
 			say_done(t, a);
 		return 0;
 	}
-	if (ret == -EBUSY && !half && list_problems(t, a))
-		return 1;
+	if (ret == -EBUSY && !half && apply_problems(a, &none))
+		return -EBUSY;
 	log_host(ret, "apply%s%s", path ? ": " : "", path ? path : "");
 	if (half)
 		log_warn("the tree is half changed and could not be brought "
@@ -288,37 +290,61 @@ static int say_nothing(const struct talk *t, const struct apply *a)
 	return t->r->npaths ? 1 : 0;
 }
 
+/* Asks what is to be asked; *a is then a new plan, or NULL with -errno. */
+static int talk_ask(struct talk *t, struct apply **a)
+{
+	if (!t->r->tty || !apply_count(*a) || !ask_problems(t, *a))
+		return 0;
+	apply_free(*a);
+	*a = NULL;
+	return make_plan(t, a);
+}
+
+/* The plan is made and agreed to. */
+static int talk_commit(struct talk *t, struct apply **a)
+{
+	for (int again = 0;; again++) {
+		int ret = talk_ask(t, a);
+
+		if (ret < 0) {
+			log_host(ret, "apply to %s", t->r->root);
+			return CLI_FAILED;
+		}
+		if (t->r->dry_run)
+			list_items(*a, stdout);
+		if (list_problems(t, *a))
+			return 1;
+		ret = t->r->dry_run ? 0 : commit(t, *a);
+		if (!ret && !apply_count(*a))
+			return say_nothing(t, *a);
+		if (ret != -EBUSY)
+			return ret;
+		/* the host changed while we asked: ask about that, too */
+		if (!t->r->tty || again == ASK_AGAIN_MAX)
+			return list_problems(t, *a) ? 1 : CLI_FAILED;
+	}
+}
+
 static int talk(struct talk *t)
 {
 	struct apply *a;
 	int ret = make_plan(t, &a);
 
-	if (!ret && t->r->tty && apply_count(a)) {
-		fputs("cloche: changes:\n", t->r->tty);
-		list_items(a, t->r->tty);
-		if (!ask(t->r->tty, "cloche: apply them to ", t->r->root, "")) {
-			apply_free(a);
-			t->r->declined = true;
-			log_info("nothing was applied");
-			return 1;
-		}
-		if (ask_problems(t, a)) {
-			apply_free(a);
-			ret = make_plan(t, &a);
-		}
-	}
 	if (ret < 0) {
 		log_host(ret, "apply to %s", t->r->root);
 		return CLI_FAILED;
 	}
-	if (t->r->dry_run)
-		list_items(a, stdout);
-	ret = list_problems(t, a) ? 1 : 0;
-	if (!ret && !t->r->dry_run)
-		ret = commit(t, a);
-	if (!ret && !apply_count(a))
-		ret = say_nothing(t, a);
-	apply_free(a);
+	if (t->r->tty && apply_count(a)) {
+		fputs("cloche: changes:\n", t->r->tty);
+		list_items(a, t->r->tty);
+		t->r->declined = !ask(t->r->tty, "cloche: apply them to ",
+				      t->r->root, "");
+	}
+	if (t->r->declined)
+		log_info("nothing was applied");
+	ret = t->r->declined ? 1 : talk_commit(t, &a);
+	if (a)
+		apply_free(a);
 	return ret;
 }
 
@@ -373,7 +399,7 @@ int cli_apply_changes(struct change_source *src, struct apply_request *r)
 		log_host(ret, "list of changes");
 		return CLI_FAILED;
 	}
-	ret = check_paths(&t) ? CLI_FAILED : talk(&t);
+	ret = check_paths(&t) ? 1 : talk(&t);
 	if (!ret && !r->dry_run)
 		settle(&t);
 	free_words(t.named, t.nnamed);
