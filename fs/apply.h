@@ -67,9 +67,9 @@ const struct change *apply_record(const struct apply *a, size_t i);
 size_t apply_problems(const struct apply *a, const struct apply_problem **out);
 
 /* Stage and commit. -EBUSY: there are problems; the host is looked at again,
- * before and after staging, so they may be new (apply_problems). Any error: the host is as it
- * was, unless *half is set (then apply_recover is to be tried again). path (or
- * NULL) gets what the error was about; owned. */
+ * before and after staging, so they may be new (apply_problems). Any error: the
+ * host is as it was, unless *half is set (then apply_recover is to be tried
+ * again). path (or NULL) gets what the error was about; owned. */
 int MUST_CHECK apply_commit(struct apply *a, bool *half, char **path);
 
 /* Finishes what a crash left. root NULL: every tree. Counts go to *found. A

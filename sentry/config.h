@@ -19,8 +19,8 @@ enum file_access { FILE_RO, FILE_RW, FILE_HIDE, FILE_TMPFS };
 /* One --ro, --rw, --hide, --tmpfs, in the order given. */
 struct file_rule {
 	enum file_access access;
-	char *path;  /* absolute host path, or a glob for FILE_HIDE */
-	char *guest; /* where it is shown; equal to path if not given */
+	char *path;   /* absolute host path, or a glob for FILE_HIDE */
+	char *guest;  /* where it is shown; equal to path if not given */
 	char *origin; /* what a person wrote: "--hide *.pem", "policy.yaml:4" */
 };
 
@@ -32,7 +32,7 @@ struct net_rule {
 
 enum apply_mode { APPLY_NONE, APPLY_ASK };
 
-struct limits { /* 0: not limited */
+struct limits {			       /* 0: not limited */
 	uint64_t memory, disk, output; /* bytes */
 	uint64_t pids;
 	double cpus;
@@ -40,14 +40,15 @@ struct limits { /* 0: not limited */
 };
 
 struct config {
-	char **argv; /* the command, NULL-terminated */
-	char **envp; /* the guest's environment, NULL-terminated */
+	char **argv;   /* the command, NULL-terminated */
+	char **envp;   /* the guest's environment, NULL-terminated */
 	char *workdir; /* absolute virtual path to start in */
 	char *project; /* host directory that counts as the work directory */
 	char *root;    /* --root DIR or NULL */
-	const char *profile; /* "agent" (default), "home", "strict", "observe" */
-	char *name;	     /* --name or NULL */
-	bool keep;	     /* --keep: stays when its command has ended */
+	const char
+		*profile; /* "agent" (default), "home", "strict", "observe" */
+	char *name;	  /* --name or NULL */
+	bool keep;	  /* --keep: stays when its command has ended */
 	struct run_service *service; /* borrowed; NULL: none */
 	struct file_rule *files;
 	size_t nfiles;
@@ -57,21 +58,21 @@ struct config {
 	size_t npublish;
 	char *dns; /* --dns ADDRESS or NULL */
 	struct limits limits;
-	char *audit;   /* FILE, "fd:N", "unix:PATH", "-" or NULL */
+	char *audit; /* FILE, "fd:N", "unix:PATH", "-" or NULL */
 	bool audit_all;
-	int audit_head_fd; /* -1: none */
-	bool quiet;	   /* no refusal lines */
-	bool diff, json;   /* --diff, --json */
+	int audit_head_fd;    /* -1: none */
+	bool quiet;	      /* no refusal lines */
+	bool diff, json;      /* --diff, --json */
 	bool patch, stat, by; /* --patch, --stat, --by */
 	enum apply_mode apply;
 	bool insecure_no_userns; /* bare mode by force */
 	bool virtual_root;	 /* --user root, or started by root */
-	struct rlimit nofile; /* the caller's, for guests; set by launch */
-	uid_t uid; /* the guest's ids, as it sees them */
+	struct rlimit nofile;	 /* the caller's, for guests; set by launch */
+	uid_t uid;		 /* the guest's ids, as it sees them */
 	gid_t gid;
 	gid_t *groups;
 	size_t ngroups;
-	char *home;	/* the user's home directory */
+	char *home; /* the user's home directory */
 	char *username;
 	/* Called when the last guest has ended, before the file system and the
 	 * audit stream are closed; NULL: nothing. */

@@ -67,13 +67,13 @@ static const char *sink_advice(const char *sink, int err)
 	case EBADF:
 		return "; open it before, as in 3>audit.jsonl";
 	case EINVAL:
-		return fd ? "; a number that is open for writing was expected" :
-			    "; PATH is missing, or it cannot be written";
+		return fd ? "; a number that is open for writing was expected"
+			  : "; PATH is missing, or it cannot be written";
 	case ECONNREFUSED:
 		return "; start who listens there first";
 	case ENOENT:
-		return peer ? "; start who listens there first" :
-			      "; make its directory first";
+		return peer ? "; start who listens there first"
+			    : "; make its directory first";
 	case EISDIR:
 		return "; give a file in it";
 	case ELOOP:

@@ -48,12 +48,14 @@ void denials_fini(struct denials *d)
 static bool is_write(const struct audit_event *ev)
 {
 	static const char *const calls[] = {
-		"unlink", "unlinkat", "rmdir", "rename", "renameat",
-		"renameat2", "mkdir", "mkdirat", "mknod", "mknodat", "creat",
-		"truncate", "chmod", "fchmodat", "fchmodat2", "chown", "lchown",
-		"fchownat", "utime", "utimes", "futimesat", "utimensat",
-		"setxattr", "lsetxattr", "removexattr", "lremovexattr",
-		"symlink", "symlinkat", "link", "linkat",
+		"unlink",      "unlinkat",     "rmdir",	    "rename",
+		"renameat",    "renameat2",    "mkdir",	    "mkdirat",
+		"mknod",       "mknodat",      "creat",	    "truncate",
+		"chmod",       "fchmodat",     "fchmodat2", "chown",
+		"lchown",      "fchownat",     "utime",	    "utimes",
+		"futimesat",   "utimensat",    "setxattr",  "lsetxattr",
+		"removexattr", "lremovexattr", "symlink",   "symlinkat",
+		"link",	       "linkat",
 	};
 	static const char *const flags[] = {"O_WRONLY", "O_RDWR", "O_CREAT",
 					    "O_TRUNC"};
@@ -64,8 +66,8 @@ static bool is_write(const struct audit_event *ev)
 		if (strcmp(calls[i], ev->call) == 0)
 			return true;
 	/* the key cannot be forged by a path: its quotes would be escaped */
-	at = ev->args ? memmem(ev->args, ev->args_len, mark, sizeof(mark) - 1) :
-			NULL;
+	at = ev->args ? memmem(ev->args, ev->args_len, mark, sizeof(mark) - 1)
+		      : NULL;
 	for (size_t i = 0; at && i < ARRAY_SIZE(flags); i++)
 		if (memmem(at, ev->args_len - (size_t)(at - ev->args), flags[i],
 			   strlen(flags[i])))
@@ -79,7 +81,8 @@ static char *private_hint(const struct audit_event *ev)
 {
 	static const char mark[] = "\"addr\":\"";
 	const char *at = ev->args ? memmem(ev->args, ev->args_len, mark,
-					   sizeof(mark) - 1) : NULL;
+					   sizeof(mark) - 1)
+				  : NULL;
 	const char *end;
 	size_t len;
 
@@ -90,9 +93,9 @@ static char *private_hint(const struct audit_event *ev)
 	len = end ? (size_t)(end - at) : 0;
 	if (!len || strncmp(at, "127.", 4) == 0 || strncmp(at, "::1\"", 4) == 0)
 		return NULL;
-	return memchr(at, ':', len) ?
-		       xasprintf("--net-allow '[%.*s]/128'", (int)len, at) :
-		       xasprintf("--net-allow %.*s/32", (int)len, at);
+	return memchr(at, ':', len)
+		       ? xasprintf("--net-allow '[%.*s]/128'", (int)len, at)
+		       : xasprintf("--net-allow %.*s/32", (int)len, at);
 }
 
 static bool ends_in(const char *s, const char *end)
@@ -113,8 +116,8 @@ static char *hint_for(const struct audit_event *ev, const char *path)
 		if (ends_in(path, ":53"))
 			return xstrdup("--net-allow HOST[:PORT], with the name "
 				       "that is looked up");
-		return *path ? xasprintf("--net-allow %s", path) :
-			       xstrdup("--net-allow HOST[:PORT]");
+		return *path ? xasprintf("--net-allow %s", path)
+			     : xstrdup("--net-allow HOST[:PORT]");
 	}
 	if (strncmp(ev->hint, "--ro ", 5) == 0 && is_write(ev))
 		return xasprintf("--rw %s", ev->hint + 5);
@@ -192,10 +195,10 @@ static bool make_room(struct denials *d, const struct audit_event *ev)
 void denials_add(struct denials *d, const struct audit_event *ev)
 {
 	const char *path = ev->path ? ev->path : "";
-	uint64_t hash = hash_bytes(path, strlen(path), 1) ^
-			(*path ? 0 :
-				 hash_bytes(ev->call, strlen(ev->call), 2)) ^
-			hash_bytes(ev->rule, strlen(ev->rule), 3);
+	uint64_t hash =
+		hash_bytes(path, strlen(path), 1) ^
+		(*path ? 0 : hash_bytes(ev->call, strlen(ev->call), 2)) ^
+		hash_bytes(ev->rule, strlen(ev->rule), 3);
 	struct denial *x;
 
 	/* A probe for what this kernel does not have: the stream keeps it. */

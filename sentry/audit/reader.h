@@ -42,13 +42,14 @@ struct audit_verified {
 	uint64_t damages;     /* the first ones are told in `report` */
 	uint64_t unfinished;  /* streams without an end record */
 	bool only_unfinished; /* and nothing else is wrong */
-	bool head_found;     /* the expected head was the end of a stream */
+	bool head_found;      /* the expected head was the end of a stream */
 	char last_hash[65];
 };
 
 /*
  * Checks every line, number and hash of all streams in r, and appends a
- * line for each of the first damages ("line 7: ...") to report. head: the hash given out by
+ * line for each of the first damages ("line 7: ...") to report. head: the hash
+ * given out by
  * --audit-head, or NULL. 0 if all is well, -EBADMSG if not, or -errno.
  */
 int MUST_CHECK audit_verify(struct audit_reader *r, const char *head,

@@ -49,8 +49,8 @@ static void verify_damage(struct verify *x, const char *fmt, ...)
 	if (x->v->damages++ >= DAMAGES_SHOWN)
 		return;
 	if (!x->at_end)
-		strbuf_printf(x->report, "line %llu: ",
-			      (unsigned long long)x->r->number);
+		strbuf_printf(x->report,
+			      "line %llu: ", (unsigned long long)x->r->number);
 	strbuf_visible(x->report, text, strlen(text));
 	strbuf_putc(x->report, '\n');
 }
@@ -232,11 +232,12 @@ static void verify_finish(struct verify *x)
 		next = s->next;
 		if (!s->ended) {
 			x->v->unfinished++;
-			verify_damage(x,
-				      "stream %s has no end record: it still "
-				      "runs, was killed, or the file was cut; "
-				      "%llu records after the last chain record",
-				      s->id, (unsigned long long)s->block);
+			verify_damage(
+				x,
+				"stream %s has no end record: it still "
+				"runs, was killed, or the file was cut; "
+				"%llu records after the last chain record",
+				s->id, (unsigned long long)s->block);
 		}
 		free(s->id);
 		free(s);

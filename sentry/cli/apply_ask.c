@@ -285,8 +285,9 @@ static int say_nothing(const struct talk *t, const struct apply *a)
 		return 0;
 	}
 	log_info("there is nothing to apply%s",
-		 apply_outside(a) && !t->r->npaths ?
-			 " here; --outside takes the rest" : "");
+		 apply_outside(a) && !t->r->npaths
+			 ? " here; --outside takes the rest"
+			 : "");
 	return t->r->npaths ? 1 : 0;
 }
 
@@ -432,8 +433,8 @@ int cli_apply_ask(const struct config *cfg, struct vfs *vfs)
 	r.tty = cfg->project ? fopen("/dev/tty", "r+e") : NULL;
 	if (!r.tty) {
 		log_warn("--apply ask: %s; nothing was applied",
-			 cfg->project ? "no terminal to ask on" :
-					"no work directory of the host is "
+			 cfg->project ? "no terminal to ask on"
+				      : "no work directory of the host is "
 					"shown");
 		return CLI_FAILED;
 	}

@@ -25,7 +25,7 @@ struct apply_request {
 	size_t npaths;
 	const char *by; /* only what a program with this text wrote */
 	bool force, dry_run;
-	FILE *tty; /* ask there; NULL: never ask */
+	FILE *tty;     /* ask there; NULL: never ask */
 	bool last;     /* the changes end with this process */
 	bool declined; /* out: the answer was no */
 };

@@ -23,7 +23,7 @@ struct cli_command {
 	const char *usage;   /* after "cloche ": "run [options] [--] CMD" */
 	const char *summary; /* one line */
 	const struct opt *options; /* NULL: none */
-	const char *more;    /* further help, or NULL */
+	const char *more;	   /* further help, or NULL */
 };
 
 extern const struct cli_command cli_commands[];

@@ -73,8 +73,7 @@ static char *check_resolve(const char *path)
 
 static bool is_own(const char *path)
 {
-	static const char *const own[] = {"/dev", "/proc", "/sys",
-					  "/run"};
+	static const char *const own[] = {"/dev", "/proc", "/sys", "/run"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
 		size_t len = strlen(own[i]);
@@ -97,9 +96,9 @@ static const char *check_host(const struct config *cfg, const char *what,
 	if (cfg->root)
 		return ""; /* another tree */
 	if (stat(path, &st) < 0)
-		return errno == ENOENT || errno == ENOTDIR ?
-			       " (does not exist)" :
-			       " (cannot be reached)";
+		return errno == ENOENT || errno == ENOTDIR
+			       ? " (does not exist)"
+			       : " (cannot be reached)";
 	if (strcmp(what, "exec") == 0 && S_ISDIR(st.st_mode))
 		return " (a directory)";
 	if (strcmp(what, "exec") == 0 && access(path, X_OK) < 0)
@@ -138,9 +137,9 @@ static int check_path(const struct config *cfg, const char *what,
 						    : "refused";
 		hint = policy_rule_hint(p, rule, whole, buf, sizeof(buf));
 	} else {
-		note = mask & VFS_MASK_NOLOWER ?
-			       " (in memory only; the host's is not shown)" :
-			       check_host(cfg, what, whole);
+		note = mask & VFS_MASK_NOLOWER
+			       ? " (in memory only; the host's is not shown)"
+			       : check_host(cfg, what, whole);
 	}
 	printf("%s%s: %s %s, rule %s%s%s\n", verdict, note, what, whole,
 	       policy_rule_name(p, rule), hint ? "; to allow: " : "",

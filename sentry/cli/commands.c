@@ -27,7 +27,8 @@ const struct cli_command cli_commands[] = {
 	 "executed; 127 if it was not found.\n"},
 	{"create", cli_create, "create [options] NAME",
 	 "make a sandbox that stays", cli_run_options,
-	 "The options are those of run. The sandbox stays in memory until stop, "
+	 "The options are those of run. The sandbox stays in memory until "
+	 "stop, "
 	 "rm or reboot;\n\"cloche run --name NAME --keep -- CMD\" makes one "
 	 "and runs a command in it.\n"},
 	{"exec", cli_exec, "exec [options] NAME [--] CMD [ARG...]",
@@ -102,8 +103,8 @@ static int command_unknown(const char *name)
 			 b.data, near);
 	else
 		log_info("unknown command %s; \"cloche help\" lists them, and "
-			 "a program is run by \"cloche run -- %s\"", b.data,
-			 b.data);
+			 "a program is run by \"cloche run -- %s\"",
+			 b.data, b.data);
 	strbuf_fini(&b);
 	return CLI_FAILED;
 }
@@ -181,14 +182,15 @@ int cli_run(int argc, char **argv)
 	if (status)
 		return CLI_FAILED;
 	if (rest >= argc) {
-		log_info("run: no command given: cloche run [options] [--] CMD");
+		log_info(
+			"run: no command given: cloche run [options] [--] CMD");
 		cli_config_fini(&cfg);
 		return CLI_FAILED;
 	}
 	cfg.after_status = &after;
-	status = cfg.keep ? cli_run_kept(&cfg) :
-		 cfg.name ? session_run(&cfg) :
-			    sentry_run(&cfg);
+	status = cfg.keep   ? cli_run_kept(&cfg)
+		 : cfg.name ? session_run(&cfg)
+			    : sentry_run(&cfg);
 	cli_config_fini(&cfg);
 	return after ? after : status;
 }

@@ -73,8 +73,10 @@ static int add_host(void *target, const char *value, enum file_access access,
 			real = realpath(whole, NULL);
 		}
 		if (real && guest && *guest != '/') {
-			strbuf_printf(err, "--%s %s: the place inside must be "
-				      "an absolute path", option, value);
+			strbuf_printf(err,
+				      "--%s %s: the place inside must be "
+				      "an absolute path",
+				      option, value);
 			free(real);
 			return -EINVAL;
 		}
@@ -239,7 +241,7 @@ static int opt_user(void *t, const char *value, struct strbuf *err)
 {
 	if (strcmp(value, "root") != 0 && strcmp(value, "0") != 0) {
 		strbuf_puts(err, "--user: only root can be asked for; without "
-			    "the option it is your own user");
+				 "the option it is your own user");
 		return -EINVAL;
 	}
 	((struct config *)t)->virtual_root = true;
@@ -264,7 +266,7 @@ static int opt_audit_sink(void *t, const char *value, struct strbuf *err)
 {
 	if (!*value) {
 		strbuf_puts(err, "--audit: FILE, fd:N, unix:PATH or - was "
-			    "expected");
+				 "expected");
 		return -EINVAL;
 	}
 	((struct config *)t)->audit = (char *)value;
@@ -314,7 +316,7 @@ static int not_loopback(const char *value, struct strbuf *err)
 	strbuf_puts(err, "--net-allow ");
 	strbuf_visible(err, value, strlen(value));
 	strbuf_puts(err, ": that is the sandbox's own loopback, always open; "
-		    "the host's is --net-allow " ALLOW_HOST_INTERNAL);
+			 "the host's is --net-allow " ALLOW_HOST_INTERNAL);
 	if (port)
 		strbuf_visible(err, port, strlen(port));
 	return -EINVAL;
@@ -341,7 +343,7 @@ static int opt_publish(void *t, const char *value, struct strbuf *err)
 		strbuf_puts(err, "--publish ");
 		strbuf_visible(err, value, strlen(value));
 		strbuf_puts(err, ": [IP:]PORT:GUESTPORT was expected, like "
-			    "8080:80");
+				 "8080:80");
 		return -EINVAL;
 	}
 	if (cfg->npublish == GATEWAY_PUBLISH_MAX) {
@@ -362,7 +364,7 @@ static int opt_dns(void *t, const char *value, struct strbuf *err)
 
 	if (netaddr_parse(value, strlen(value), &a)) {
 		strbuf_puts(err, "--dns: an address like 192.0.2.1 was "
-			    "expected");
+				 "expected");
 		return -EINVAL;
 	}
 	free(cfg->dns);
@@ -377,7 +379,8 @@ const struct opt cli_run_options[] = {
 	 "show a path, read-only"},
 	{"rw", 0, "PATH[:GUEST]", OPT_CALL, 0, opt_rw,
 	 "show a path; changes there go to the host at once"},
-	{"hide", 0, "GLOB", OPT_CALL, 0, opt_hide, "a path that does not exist "
+	{"hide", 0, "GLOB", OPT_CALL, 0, opt_hide,
+	 "a path that does not exist "
 	 "inside; a bare name hides it everywhere"},
 	{"tmpfs", 0, "PATH", OPT_CALL, 0, opt_tmpfs,
 	 "an empty directory in memory"},
@@ -414,8 +417,7 @@ const struct opt cli_run_options[] = {
 	 "do not list what was refused"},
 	{"diff", 0, NULL, OPT_FLAG, AT(cfg.diff), NULL,
 	 "list what changed, afterwards"},
-	{"json", 0, NULL, OPT_FLAG, AT(cfg.json), NULL,
-	 "with --diff: as JSON"},
+	{"json", 0, NULL, OPT_FLAG, AT(cfg.json), NULL, "with --diff: as JSON"},
 	{"patch", 0, NULL, OPT_FLAG, AT(cfg.patch), NULL,
 	 "print what changed in the work directory as a patch, afterwards"},
 	{"stat", 0, NULL, OPT_FLAG, AT(cfg.stat), NULL,
@@ -462,10 +464,11 @@ static void config_identity(struct config *cfg)
 	n = n > 0 ? getgroups(n, cfg->groups) : 0;
 	cfg->ngroups = n > 0 ? (size_t)n : 0;
 	if (!home || *home != '/')
-		home = pw && pw->pw_dir && *pw->pw_dir == '/' ? pw->pw_dir : "/";
+		home = pw && pw->pw_dir && *pw->pw_dir == '/' ? pw->pw_dir
+							      : "/";
 	cfg->home = xstrdup(home);
-	cfg->username = pw ? xstrdup(pw->pw_name) :
-			     xasprintf("%u", (unsigned)cfg->uid);
+	cfg->username =
+		pw ? xstrdup(pw->pw_name) : xasprintf("%u", (unsigned)cfg->uid);
 	if (cfg->uid == 0)
 		cfg->virtual_root = true;
 	if (cfg->virtual_root && cfg->uid != 0) {
@@ -497,8 +500,8 @@ static void env_put(struct config *cfg, size_t *n, char *entry)
 static bool env_kept(const char *entry)
 {
 	static const char *const names[] = {
-		"PATH", "HOME", "USER", "LOGNAME", "LANG", "TERM", "TZ",
-		"SHELL", "TMPDIR",
+		"PATH", "HOME", "USER",	 "LOGNAME", "LANG",
+		"TERM", "TZ",	"SHELL", "TMPDIR",
 	};
 	size_t len = strcspn(entry, "=");
 
@@ -516,8 +519,9 @@ static void config_env(struct run_options *o)
 	struct config *cfg = &o->cfg;
 	size_t n = 0;
 
-	env_put(cfg, &n, xstrdup("PATH=/usr/local/sbin:/usr/local/bin:"
-				 "/usr/sbin:/usr/bin:/sbin:/bin"));
+	env_put(cfg, &n,
+		xstrdup("PATH=/usr/local/sbin:/usr/local/bin:"
+			"/usr/sbin:/usr/bin:/sbin:/bin"));
 	env_put(cfg, &n, xasprintf("HOME=%s", cfg->home));
 	for (char **e = environ; e && *e; e++)
 		if (env_kept(*e) && strchr(*e, '='))
@@ -550,7 +554,8 @@ static int config_workdir(struct run_options *o)
 		/* a tree of its own: nothing of the host's is mounted */
 		if (o->host_workdir && *o->host_workdir != '/') {
 			log_info("--workdir %s: with --root it must be an "
-				 "absolute path inside", o->host_workdir);
+				 "absolute path inside",
+				 o->host_workdir);
 			return -EINVAL;
 		}
 		cfg->workdir = xstrdup(o->host_workdir ? o->host_workdir : "/");
@@ -558,7 +563,8 @@ static int config_workdir(struct run_options *o)
 	}
 	if (!o->host_workdir && !cwd) {
 		log_info("the current directory is gone (%s): go to another, "
-			 "or give --workdir", strerror(errno));
+			 "or give --workdir",
+			 strerror(errno));
 		return -EINVAL;
 	}
 	path = absolute(o->host_workdir ? o->host_workdir : cwd);
@@ -614,7 +620,8 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 	}
 	if (o.cfg.audit_head_fd >= 0 && !o.cfg.audit) {
 		log_info("%s: --audit-head needs --audit: without a stream "
-			 "there is no hash of it", command);
+			 "there is no hash of it",
+			 command);
 		first = -EINVAL;
 		goto fail;
 	}

@@ -51,11 +51,21 @@ static int read_with_unit(const char *text, const struct unit *units,
 int opt_read_size(const char *text, uint64_t *bytes)
 {
 	static const struct unit units[] = {
-		{"", 1}, {"b", 1}, {"k", 1 << 10}, {"kb", 1 << 10},
-		{"kib", 1 << 10}, {"m", 1 << 20}, {"mb", 1 << 20},
-		{"mib", 1 << 20}, {"g", 1 << 30}, {"gb", 1 << 30},
-		{"gib", 1 << 30}, {"t", 1099511627776.0},
-		{"tb", 1099511627776.0}, {"tib", 1099511627776.0}, {NULL, 0},
+		{"", 1},
+		{"b", 1},
+		{"k", 1 << 10},
+		{"kb", 1 << 10},
+		{"kib", 1 << 10},
+		{"m", 1 << 20},
+		{"mb", 1 << 20},
+		{"mib", 1 << 20},
+		{"g", 1 << 30},
+		{"gb", 1 << 30},
+		{"gib", 1 << 30},
+		{"t", 1099511627776.0},
+		{"tb", 1099511627776.0},
+		{"tib", 1099511627776.0},
+		{NULL, 0},
 	};
 
 	return read_with_unit(text, units, bytes);
@@ -64,7 +74,7 @@ int opt_read_size(const char *text, uint64_t *bytes)
 int opt_read_duration(const char *text, uint64_t *ms)
 {
 	static const struct unit units[] = {
-		{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000},
+		{"", 1000},	{"ms", 1},	{"s", 1000},	 {"m", 60000},
 		{"min", 60000}, {"h", 3600000}, {"d", 86400000}, {NULL, 0},
 	};
 
@@ -103,8 +113,7 @@ static int read_decimal(const char *text, double *out)
 {
 	const char *rest;
 
-	if (!read_number(text, out, &rest) || *rest || *out <= 0 ||
-	    *out > 1e6)
+	if (!read_number(text, out, &rest) || *rest || *out <= 0 || *out > 1e6)
 		return -EINVAL;
 	return 0;
 }
@@ -124,14 +133,29 @@ static int opt_store(const struct opt *o, void *target, const char *value,
 	int got = 0;
 
 	switch (o->type) {
-	case OPT_FLAG: *(bool *)at = true; break;
-	case OPT_STRING: *(const char **)at = value; break;
-	case OPT_SIZE: got = opt_read_size(value, at); break;
-	case OPT_DURATION: got = opt_read_duration(value, at); break;
-	case OPT_COUNT: got = read_count(value, at); break;
-	case OPT_DECIMAL: got = read_decimal(value, at); break;
-	case OPT_FD: got = read_fd(value, at); break;
-	case OPT_CALL: break;
+	case OPT_FLAG:
+		*(bool *)at = true;
+		break;
+	case OPT_STRING:
+		*(const char **)at = value;
+		break;
+	case OPT_SIZE:
+		got = opt_read_size(value, at);
+		break;
+	case OPT_DURATION:
+		got = opt_read_duration(value, at);
+		break;
+	case OPT_COUNT:
+		got = read_count(value, at);
+		break;
+	case OPT_DECIMAL:
+		got = read_decimal(value, at);
+		break;
+	case OPT_FD:
+		got = read_fd(value, at);
+		break;
+	case OPT_CALL:
+		break;
 	case OPT_MISSING:
 		strbuf_printf(err, "--%s is not in this version yet: %s",
 			      o->name, o->help);
@@ -301,8 +325,8 @@ void opt_help(const struct opt *table, struct strbuf *out)
 		if (table->type == OPT_MISSING)
 			continue;
 		n = table->letter ? snprintf(left, sizeof(left), "  -%c, --%s",
-					     table->letter, table->name) :
-				    snprintf(left, sizeof(left), "  --%s",
+					     table->letter, table->name)
+				  : snprintf(left, sizeof(left), "  --%s",
 					     table->name);
 		if (table->arg && n > 0 && (size_t)n < sizeof(left))
 			snprintf(left + n, sizeof(left) - (size_t)n, " %s",

@@ -411,7 +411,8 @@ Test(audit, a_denial_names_the_option_that_fits)
 	strbuf_init(&out, 0);
 	audit_denials(a, &out);
 	cr_expect(strstr(out.data, "newfstatat /h/notes (ENOENT), also "
-				   "unlinkat"), "%s", out.data);
+				   "unlinkat"),
+		  "%s", out.data);
 	cr_expect(strstr(out.data, "2 times; to allow: --rw /h/notes\n"));
 	cr_expect(strstr(out.data, "to allow: --net-allow 1.2.3.4:80\n"));
 	cr_expect(strstr(out.data, "to allow: --net-allow HOST"));

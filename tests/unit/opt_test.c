@@ -78,17 +78,34 @@ Test(opt, sizes_and_times)
 	static const struct {
 		const char *text;
 		uint64_t want; /* 0: refused */
-	} sizes[] = {
-		{"1", 1}, {"512M", 512 << 20}, {"2G", 2ULL << 30},
-		{"1.5k", 1536}, {"20kb", 20480}, {"3GiB", 3ULL << 30},
-		{"", 0}, {"0", 0}, {"-1", 0}, {"2X", 0}, {"G", 0}, {"1 G", 0},
-		{"nan", 0}, {"inf", 0}, {"0x10", 0}, {"99999999999T", 0},
-		{"1e400", 0}, {" 1", 0}, {"+1", 0},
-	}, times[] = {
-		{"90", 90000}, {"1.5s", 1500}, {"10m", 600000}, {"250ms", 250},
-		{"2h", 7200000}, {"1d", 86400000}, {"0", 0}, {"m", 0},
-		{"5y", 0}, {"-5s", 0},
-	};
+	} sizes[] =
+		{
+			{"1", 1},
+			{"512M", 512 << 20},
+			{"2G", 2ULL << 30},
+			{"1.5k", 1536},
+			{"20kb", 20480},
+			{"3GiB", 3ULL << 30},
+			{"", 0},
+			{"0", 0},
+			{"-1", 0},
+			{"2X", 0},
+			{"G", 0},
+			{"1 G", 0},
+			{"nan", 0},
+			{"inf", 0},
+			{"0x10", 0},
+			{"99999999999T", 0},
+			{"1e400", 0},
+			{" 1", 0},
+			{"+1", 0},
+		},
+	  times[] = {
+		  {"90", 90000},  {"1.5s", 1500},  {"10m", 600000},
+		  {"250ms", 250}, {"2h", 7200000}, {"1d", 86400000},
+		  {"0", 0},	  {"m", 0},	   {"5y", 0},
+		  {"-5s", 0},
+	  };
 	uint64_t v;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -117,13 +134,15 @@ Test(opt, mistakes_say_what_was_expected)
 		{"-z", NULL, "unknown option -z; --help lists them"},
 		{"--qqqqqqqqqq", NULL,
 		 "unknown option --qqqqqqqqqq; --help lists them"},
-		{"--a\033[2J", NULL, "unknown option --a\\x1b[2J; --help lists "
+		{"--a\033[2J", NULL,
+		 "unknown option --a\\x1b[2J; --help lists "
 		 "them"},
 		{"--text", NULL, "--text needs a value: TEXT"},
 		{"--text", "--", "--text needs a value: TEXT"},
 		{"--text", "--flag", "--text needs a value: TEXT"},
 		{"--flag=1", NULL, "--flag takes no value"},
-		{"--size", "2X", "--size: \"2X\" is not a size like 512M or 2G"},
+		{"--size", "2X",
+		 "--size: \"2X\" is not a size like 512M or 2G"},
 		{"--time", "soon",
 		 "--time: \"soon\" is not a time like 90s, 10m or 1h"},
 		{"--count", "0",

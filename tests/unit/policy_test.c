@@ -288,8 +288,9 @@ Test(policy, names_and_hints)
 	policy_mask(policy, H "/.ssh", 0, &number);
 	cr_assert_str_eq(policy_rule_name(policy, number), "secrets: SSH keys");
 	/* what is below keeps that name */
-	cr_assert_eq(policy_mask(policy, H "/.ssh/id", VFS_MASK_NOLOWER,
-				 &number), VFS_MASK_NOLOWER);
+	cr_assert_eq(
+		policy_mask(policy, H "/.ssh/id", VFS_MASK_NOLOWER, &number),
+		VFS_MASK_NOLOWER);
 	cr_assert_eq(number, 0u);
 	cr_assert_str_eq(policy_rule_name(policy, 0), "default");
 	cr_assert_null(policy_rule_hint(policy, 0, "/", buf, sizeof(buf)));
