@@ -7,6 +7,8 @@
  */
 #include "overlay_fixture.h"
 
+#include <time.h>
+
 static struct fixture f;
 
 enum { TRIES = 64 };
