@@ -31,20 +31,24 @@ FUZZ_BINS := $(patsubst tests/fuzz/fuzz_%.c,$(T)/fuzz/%,\
 
 $(T)/guest/%: tests/guest/%.c tests/guest/guest.h
 	@mkdir -p $(@D)
-	gcc $(TEST_CFLAGS) -o $@ $< -pthread
+	$(call SAY,CC)
+	$(Q)gcc $(TEST_CFLAGS) -o $@ $< -pthread
 
 $(T)/escape/%: tests/escape/%.c tests/escape/escape.h tests/guest/guest.h
 	@mkdir -p $(@D)
-	gcc $(TEST_CFLAGS) -Itests/guest -o $@ $< -pthread
+	$(call SAY,CC)
+	$(Q)gcc $(TEST_CFLAGS) -Itests/guest -o $@ $< -pthread
 
 $(T)/host/%: tests/escape/host/%.c
 	@mkdir -p $(@D)
-	gcc $(TEST_CFLAGS) -o $@ $< -pthread
+	$(call SAY,CC)
+	$(Q)gcc $(TEST_CFLAGS) -o $@ $< -pthread
 
 # Conversions are not checked in tests, and Criterion's macros shadow.
 $(B)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(OBJS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Wno-conversion -Wno-shadow -Wno-missing-prototypes \
+	$(call SAY,CC)
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion -Wno-shadow -Wno-missing-prototypes \
 		-I. $(LDFLAGS) -o $@ $< $(OBJS) $(LDLIBS) -lcriterion
 
 # Fuzzers compile all sources again, with clang's instrumentation.
@@ -53,13 +57,15 @@ FUZZ_FLAGS := -g -O1 -fsanitize=fuzzer-no-link,address -fPIE
 
 build/obj-fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(CSTD) $(WARN) $(FUZZ_FLAGS) \
+	$(call SAY,CC)
+	$(Q)clang $(CSTD) $(WARN) $(FUZZ_FLAGS) \
 		$(shell pkg-config --cflags $(PKGS) 2>/dev/null) \
 		-MMD -MP -c -o $@ $<
 
 $(T)/fuzz/%: tests/fuzz/fuzz_%.c $(FUZZ_OBJS)
 	@mkdir -p $(@D)
-	clang $(CSTD) -g -O1 -fsanitize=fuzzer,address -I. -o $@ $< \
+	$(call SAY,CC)
+	$(Q)clang $(CSTD) -g -O1 -fsanitize=fuzzer,address -I. -o $@ $< \
 		$(FUZZ_OBJS) $(LDLIBS)
 
 -include $(FUZZ_OBJS:.o=.d)

@@ -1,5 +1,6 @@
 #!/bin/bash
 # host-side
+# needs: /usr/bin/python3
 # timeout: 120
 # Law 11: the stream is whole, damage is found, refusals are said.
 . "$(dirname "$0")/lib.inc"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # host-side
+# needs: /usr/bin/python3
 # Law 11: no argument that a guest can choose makes its record unreadable.
 . "$(dirname "$0")/lib.inc"
 

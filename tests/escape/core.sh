@@ -1,5 +1,6 @@
 #!/bin/bash
 # host-side
+# needs: /usr/bin/python3
 # Case 41: a guest that crashes starts nothing on the host and leaves no core
 # file; the limit that it sees is what it would be natively.
 . "$(dirname "$0")/lib.inc"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # host-side
+# needs: /usr/bin/python3
 # Law 11: many refusals of one kind do not keep that of another from being
 # said at the end of a run.
 . "$(dirname "$0")/lib.inc"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # host-side
+# needs: /usr/bin/python3
 # Inotify instances count against the user of the host: a guest that takes all
 # it gets leaves as many for programs outside.
 . "$(dirname "$0")/lib.inc"

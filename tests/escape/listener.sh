@@ -1,5 +1,6 @@
 #!/bin/bash
 # host-side
+# needs: /usr/bin/python3
 # timeout: 120
 # A listener outside, on the host's own loopback and on all its addresses,
 # sees nothing of what guests send (laws 3 and 11).

@@ -1,5 +1,6 @@
 #!/bin/bash
 # host-side
+# needs: /usr/bin/python3
 # A guest cannot get around --memory by files in memory that it does not map.
 . "$(dirname "$0")/lib.inc"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # host-side
+# needs: /usr/bin/python3
 # modes: bare
 # Case 39: what descriptors 0 to 2 are, and what a guest can make of them.
 . "$(dirname "$0")/lib.inc"

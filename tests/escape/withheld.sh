@@ -1,5 +1,6 @@
 #!/bin/bash
 # host-side
+# needs: /usr/bin/python3
 # Law 4, 11: a look-up of what the host has and the profile hides is refused
 # with a record, a rule and an option, each time; of what nobody has, not.
 . "$(dirname "$0")/lib.inc"

@@ -1,4 +1,4 @@
-# needs: flock tail
+# needs: flock tail /usr/bin/python3
 # timeout: 90
 # modes: bare
 # Cases 15, 30, 39 in a shell: descriptors, sparse files, locks, tail -f.

@@ -1,3 +1,4 @@
+# needs: /usr/bin/python3
 # timeout: 300
 # modes: bare
 # Many short programs, one after the other and at once.
