@@ -24,7 +24,8 @@ const struct cli_command cli_commands[] = {
 	 "run one command in a sandbox", cli_run_options,
 	 "The status is the command's; 128+N if signal N killed it; 124 at the "
 	 "time limit; 125\nif cloche itself failed; 126 if CMD cannot be "
-	 "executed; 127 if it was not found.\n"},
+	 "executed; 127 if it was not found.\n"
+	 "125 also if --apply ask was agreed to and could not be done.\n"},
 	{"create", cli_create, "create [options] NAME",
 	 "make a sandbox that stays", cli_run_options,
 	 "The options are those of run. The sandbox stays in memory until "
