@@ -25,7 +25,7 @@ struct par {
 	struct vref cwd;
 	char p1[5000], p2[5000];
 	char what[12000];
-	bool user;
+	bool user, one_id;
 };
 
 static unsigned rnd(struct par *p, unsigned n)
@@ -278,11 +278,13 @@ static void pair_chmod(struct par *p, int *k, int *v)
 static void pair_chown(struct par *p, int *k, int *v)
 {
 	static const uid_t ids[] = {(uid_t)-1, (uid_t)-1, 0, USER, USER, 5};
+	/* a namespace of an unprivileged user knows id 0 alone */
+	unsigned known = p->one_id ? 3 : ARRAY_SIZE(ids);
 	struct vfs_attr a = {.valid = VFS_ATTR_UID | VFS_ATTR_GID};
 	bool follow = rnd(p, 2);
 
-	a.uid = ids[rnd(p, ARRAY_SIZE(ids))];
-	a.gid = ids[rnd(p, ARRAY_SIZE(ids))];
+	a.uid = ids[rnd(p, known)];
+	a.gid = ids[rnd(p, known)];
 	snprintf(p->what + strlen(p->what), 60, " %d:%d", (int)a.uid,
 		 (int)a.gid);
 	*k = sys(fchownat(AT_FDCWD, p->p1, a.uid, a.gid,
@@ -456,6 +458,7 @@ static void child(uint64_t seed, const char *dir, bool user)
 	struct vfs *vfs;
 
 	p.rng = seed;
+	p.one_id = getuid() != 0;
 	if (user && getuid())
 		_exit(77);
 	vfs = memfs_vfs(&p.ctx, NULL, NULL);
