@@ -8,7 +8,7 @@ trap 'rm -f "$out"' EXIT
 # Criterion itself leaks; the sentry frees little at its end.
 export ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=0}
 for p in "$@"; do
-	timeout -k 5 600 "$p" -j2 --timeout 300 >"$out" 2>&1
+	timeout -k 5 600 "$p" -j2 --verbose --timeout 300 >"$out" 2>&1
 	st=$?
 	sum=$(grep -a 'Synthesis:' "$out" | tail -1)
 	passing=$(sed -n 's/.*Passing: *\([0-9]*\).*/\1/p' <<<"$sum")
@@ -20,9 +20,11 @@ for p in "$@"; do
 	pass=$((pass + ${passing:-0}))
 	fail=$((fail + bad))
 	skip=$((skip + skipped))
+	sed -n 's/^\[SKIP\] \([^:]*\)::\([^:]*\): /skip unit\/\1\/\2 # /p' \
+		"$out"
 	if [ "$bad" -gt 0 ]; then
 		echo "not ok unit/$(basename "$p"), exit $st"
-		tail -60 "$out"
+		grep -avE '^\[(RUN |PASS|SKIP)\]' "$out" | tail -60
 	fi
 done
 echo "$pass passed, $fail failed, $skip skipped"
