@@ -95,7 +95,7 @@ test: build/cloche $(UNIT_BINS) $(GUEST_BINS) $(ESCAPE_BINS) $(HOST_BINS) \
 
 asan: $(GUEST_BINS)
 	$(MAKE) VARIANT=asan check-unit build/cloche-asan
-	CLOCHE=build/cloche-asan ASAN_OPTIONS=detect_leaks=0 \
+	CLOCHE=$(CURDIR)/build/cloche-asan ASAN_OPTIONS=detect_leaks=0 \
 		tests/run --self --inside
 
 lint:
