@@ -160,12 +160,12 @@ Test(policy, agent_shows_the_work_directory_of_home)
 
 Test(policy, environment_files_are_secret_everywhere)
 {
-	build("agent", H, "/work/p", false);
-	expect(VFS_MASK_NOLOWER, "/work/p/.env");
-	expect(VFS_MASK_NOLOWER, "/work/p/a/.env.local");
-	expect(0, "/work/p/.env.example");
-	expect(0, "/work/p/.environment");
-	expect(0, "/work/p/x.env");
+	build("agent", H, "/srv/p", false);
+	expect(VFS_MASK_NOLOWER, "/srv/p/.env");
+	expect(VFS_MASK_NOLOWER, "/srv/p/a/.env.local");
+	expect(0, "/srv/p/.env.example");
+	expect(0, "/srv/p/.environment");
+	expect(0, "/srv/p/x.env");
 }
 
 Test(policy, home_profile_shows_all_but_secrets)
@@ -204,7 +204,7 @@ Test(policy, observe_hides_nothing_but_what_is_asked)
 
 Test(policy, root_does_not_lend_its_eyes)
 {
-	build("agent", H, "/work/p", true);
+	build("agent", H, "/srv/p", true);
 	expect(VFS_MASK_NOLOWER, "/etc/shadow");
 	expect(VFS_MASK_NOLOWER, "/etc/shadow-");
 	expect(VFS_MASK_NOLOWER, "/etc/gshadow");
@@ -216,7 +216,7 @@ Test(policy, root_does_not_lend_its_eyes)
 	expect(VFS_MASK_NOLOWER, "/root/x");
 	expect(0, "/root");
 	expect(0, "/home");
-	expect(0, "/work/p");
+	expect(0, "/srv/p");
 	build("agent", H, "/home/bob/proj", true);
 	expect(0, "/home/bob");
 	expect(0, "/home/bob/proj/x");
