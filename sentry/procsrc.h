@@ -10,18 +10,6 @@
 
 struct proc_source;
 
-/* Directory descriptors of the host, opened before the sentry confines
- * itself; all are taken, in failure too. */
-struct procsrc_fds {
-	int proc, sys, dev; /* O_RDONLY | O_DIRECTORY */
-	int devpts;	    /* the sandbox's own instance, -1: none */
-};
-
-/* Mounts /proc, /dev, /sys and /run/cloche into s->vfs. Needs s->vfs and
- * s->cfg; s->audit and tasks only when a guest looks. */
-int MUST_CHECK procsrc_mount(struct sentry *s, const struct procsrc_fds *fds);
-
-/* What it is made of, for those who mount by themselves. */
 /* Callbacks for procfs_mount; their arg is the struct sentry. Tasks are asked
  * for when a guest looks, so it may be mounted before there are any. */
 const struct proc_source *procsrc_ops(void);
