@@ -253,6 +253,13 @@ bool ov_lower_has(struct ov_node *dir, const char *name, struct stat *st)
 	return hostfs_stat(dir->lhost, name, st) == 0;
 }
 
+bool ov_lower_closed(struct ov_node *dir, const char *name)
+{
+	struct dentry *d = dir->inode->dir_dentry;
+
+	return d && (dentry_child_mask(d, name) & VFS_MASK_NOLOWER);
+}
+
 int ov_lookup(struct vfs_ctx *ctx, struct inode *inode, const char *name,
 	      struct inode **out)
 {
@@ -270,8 +277,7 @@ int ov_lookup(struct vfs_ctx *ctx, struct inode *inode, const char *name,
 	}
 	if (!dir->has_lower || dir->dir->opaque)
 		return -ENOENT;
-	if (inode->dir_dentry &&
-	    (dentry_child_mask(inode->dir_dentry, name) & VFS_MASK_NOLOWER))
+	if (ov_lower_closed(dir, name))
 		return -ENOENT;
 	ret = hostfs_stat(dir->lhost, name, &st);
 	if (ret == -ENOENT || ret == -ESTALE) {

@@ -348,7 +348,8 @@ static int ov_populate_step(void *arg, const char *name, ino_t ino,
 
 	(void)ino;
 	(void)type;
-	if (ov_entry_find(dir, name) || hostfs_stat(dir->lhost, name, &st) < 0)
+	if (ov_entry_find(dir, name) || ov_lower_closed(dir, name) ||
+	    hostfs_stat(dir->lhost, name, &st) < 0)
 		return 0;
 	inode = ov_lower_node(dir, name, &st);
 	n = ov_node(inode);

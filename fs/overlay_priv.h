@@ -159,6 +159,8 @@ void ov_set_parent(struct ov_node *n, struct ov_node *parent, const char *name);
 int ov_lookup(struct vfs_ctx *ctx, struct inode *dir, const char *name,
 	      struct inode **out);
 bool ov_withheld(struct inode *dir, const char *path);
+/* Does policy keep the lower's version of the name from the guest? */
+bool ov_lower_closed(struct ov_node *dir, const char *name);
 /* Is there a lower name that an entry would hide? */
 bool ov_lower_has(struct ov_node *dir, const char *name, struct stat *st);
 uint64_t ov_lower_ino(const struct ov *ov, dev_t dev, ino_t ino);

@@ -227,9 +227,7 @@ static int index_lower_step(void *arg, const char *name, ino_t ino,
 		s->type = type;
 		return 0;
 	}
-	if (dir->inode->dir_dentry &&
-	    (dentry_child_mask(dir->inode->dir_dentry, name) &
-	     VFS_MASK_NOLOWER))
+	if (ov_lower_closed(dir, name))
 		return 0;
 	s = slot_add(x, name, ov_lower_ino(dir->ov, dir->lst.st_dev, ino),
 		     type);

@@ -42,4 +42,20 @@ check own-file-removed-is-no-refusal same \
 	"$(grep -c "refused: openat $home/project/sub/.env .*times" err)" 0
 check option-is-quoted sh -c '! grep -F "allow: --ro" err | grep -F "\$(" |
 	grep -qv -- "--ro '"'"'"'
+
+# A watch fills the directory's copy in memory: with nothing that is hidden.
+cat >watch.py <<'PY'
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+fd = libc.inotify_init()
+if libc.inotify_add_watch(fd, b".", 0xfff) < 0:
+    raise SystemExit("no watch")
+print(os.path.exists("sub"), os.path.exists(".env"), ".env" in os.listdir())
+try:
+    print(open(".env").read())
+except FileNotFoundError:
+    print("none")
+PY
+"$CLOCHE" run --quiet -- /usr/bin/python3 watch.py >out 2>&1
+check watched-directory-keeps-hiding same "$(xargs <out)" 'True False False none'
 finish
