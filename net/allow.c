@@ -197,10 +197,29 @@ int allow_add(struct allow *a, bool allowing, const char *text,
 	return 0;
 }
 
+void allow_set_origin(struct allow *a, const char *origin)
+{
+	struct allow_rule *r = &a->rules[a->count - 1];
+
+	free(r->origin);
+	r->origin = origin ? xstrdup(origin) : NULL;
+}
+
+void allow_rule_name(const struct allow_rule *r, char *out, size_t size)
+{
+	if (r->origin)
+		snprintf(out, size, "%s", r->origin);
+	else
+		snprintf(out, size, "--net-%s %s", r->allow ? "allow" : "deny",
+			 r->text);
+}
+
 void allow_fini(struct allow *a)
 {
-	for (size_t i = 0; i < a->count; i++)
+	for (size_t i = 0; i < a->count; i++) {
 		free(a->rules[i].text);
+		free(a->rules[i].origin);
+	}
 	free(a->rules);
 	memset(a, 0, sizeof(*a));
 }

@@ -37,7 +37,8 @@ struct allow_rule {
 	struct {
 		uint16_t low, high;
 	} ports[ALLOW_PORTS_MAX];
-	char *text; /* as written; owned */
+	char *text;   /* as written; owned */
+	char *origin; /* "policy.yaml:4"; owned; NULL: an option */
 };
 
 struct allow {
@@ -53,6 +54,10 @@ struct allow_error {
 /* Appends a rule; -EINVAL with *err filled, -E2BIG. */
 int MUST_CHECK allow_add(struct allow *a, bool allowing, const char *text,
 			 struct allow_error *err);
+/* Says where the last rule stands. */
+void allow_set_origin(struct allow *a, const char *origin);
+/* What a person wrote: "--net-allow example.org", "policy.yaml:4". */
+void allow_rule_name(const struct allow_rule *r, char *out, size_t size);
 void allow_fini(struct allow *a);
 
 /* One question. names are canonical; borrowed. */

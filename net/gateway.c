@@ -127,8 +127,7 @@ void gw_decide(struct gw *gw, uint8_t proto, const struct netaddr *addr,
 		 : q.nnames ? names[0]
 			    : "");
 	if (got.rule)
-		snprintf(v->rule, sizeof(v->rule), "--net-%s %s",
-			 got.rule->allow ? "allow" : "deny", got.rule->text);
+		allow_rule_name(got.rule, v->rule, sizeof(v->rule));
 }
 
 struct netaddr gw_outside(const struct gw *gw, const struct netaddr *addr)

@@ -131,8 +131,7 @@ static void tell(struct gw *gw, const struct dns_question *q, bool allowed,
 	m.qtype = q->type;
 	memcpy(m.name, q->name, sizeof(m.name));
 	if (rule)
-		snprintf(m.rule, sizeof(m.rule), "--net-%s %s",
-			 rule->allow ? "allow" : "deny", rule->text);
+		allow_rule_name(rule, m.rule, sizeof(m.rule));
 	gw_tell(gw, &m);
 }
 

@@ -28,6 +28,7 @@ struct file_rule {
 struct net_rule {
 	bool allow;
 	char *text;
+	char *origin; /* "policy.yaml:4"; NULL: the option */
 };
 
 enum apply_mode { APPLY_NONE, APPLY_ASK };
@@ -78,6 +79,8 @@ struct config {
 	 * audit stream are closed; NULL: nothing. */
 	void (*after)(const struct config *cfg, struct vfs *vfs,
 		      struct audit *audit);
+	char **kept; /* strings of policy files that others borrow */
+	size_t nkept;
 	int *after_status; /* there after() puts a failure of its own, as an
 			    * exit status; borrowed; NULL: nobody asks */
 };

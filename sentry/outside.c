@@ -146,11 +146,13 @@ static void read_rules(const struct config *cfg, struct gateway *g)
 {
 	struct allow_error err;
 
-	for (size_t i = 0; i < cfg->nnet; i++)
+	for (size_t i = 0; i < cfg->nnet; i++) {
 		if (allow_add(&g->rules, cfg->net[i].allow, cfg->net[i].text,
 			      &err))
 			die("%s: at byte %zu %s was expected", cfg->net[i].text,
 			    err.at + 1, err.expected);
+		allow_set_origin(&g->rules, cfg->net[i].origin);
+	}
 }
 
 static void read_config(const struct config *cfg, struct gateway *g)

@@ -1,14 +1,67 @@
 /*
- * cmd_policy.c - `cloche policy show` and `policy check`: what the options of
- * a run would let a program see, asked without running one.
+ * cmd_policy.c - `cloche policy show` and `policy check`: what options and
+ * policy files would let a program see and reach, asked without running one.
  */
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "../../fs/vfs.h"
+#include "../../net/allow.h"
 #include "../policy/policy.h"
 #include "cli.h"
+
+static void show_network(const struct config *cfg)
+{
+	struct strbuf b;
+
+	strbuf_init(&b, 0);
+	strbuf_puts(&b, "network: ");
+	if (cfg->nnet)
+		strbuf_puts(&b, "the last rule that matches wins, all else is "
+				"refused:\n");
+	else
+		strbuf_puts(&b, "nothing but the sandbox's own loopback\n");
+	for (size_t i = 0; i < cfg->nnet; i++) {
+		const struct net_rule *r = &cfg->net[i];
+
+		strbuf_puts(&b, r->allow ? "  allow " : "  deny  ");
+		strbuf_visible(&b, r->text, strlen(r->text));
+		if (r->origin) {
+			strbuf_puts(&b, "  (");
+			strbuf_visible(&b, r->origin, strlen(r->origin));
+			strbuf_puts(&b, ")");
+		}
+		strbuf_putc(&b, '\n');
+	}
+	for (size_t i = 0; i < cfg->npublish; i++)
+		strbuf_printf(&b, "  publish %s\n", cfg->publish[i]);
+	fwrite(b.data, 1, b.len, stdout);
+	strbuf_fini(&b);
+}
+
+static void show_limit(const char *name, uint64_t value, const char *unit)
+{
+	if (value)
+		printf("  %s %llu%s\n", name, (unsigned long long)value, unit);
+}
+
+static void show_limits(const struct config *cfg)
+{
+	const struct limits *l = &cfg->limits;
+
+	if (l->memory || l->disk || l->pids || l->timeout_ms ||
+	    l->cpu_time_ms || l->output || l->cpus > 0)
+		printf("limits:\n");
+	show_limit("memory", l->memory, " bytes");
+	show_limit("disk", l->disk, " bytes");
+	show_limit("pids", l->pids, "");
+	show_limit("timeout", l->timeout_ms, " ms");
+	show_limit("cpu-time", l->cpu_time_ms, " ms");
+	show_limit("output", l->output, " bytes");
+	if (l->cpus > 0)
+		printf("  cpus %g\n", l->cpus);
+}
 
 static int policy_print(const struct config *cfg)
 {
@@ -23,6 +76,8 @@ static int policy_print(const struct config *cfg)
 	fwrite(b.data, 1, b.len, stdout);
 	strbuf_fini(&b);
 	policy_free(p);
+	show_network(cfg);
+	show_limits(cfg);
 	return 0;
 }
 
@@ -148,48 +203,166 @@ static int check_path(const struct config *cfg, const char *what,
 	return mask & bad ? 1 : 0;
 }
 
+/* ---- hosts ----------------------------------------------------------- */
+
+/* HOST:PORT with a scheme or without, as rules write it. */
+struct place_asked {
+	struct netaddr addr; /* family 0: a name */
+	char name[NETHOST_SIZE];
+	uint16_t port;
+	uint8_t proto;
+};
+
+static int read_port(const char *text, uint16_t *port)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || n < 1 || n > 65535)
+		return -EINVAL;
+	*port = (uint16_t)n;
+	return 0;
+}
+
+static int read_place(const char *text, struct place_asked *p)
+{
+	const char *port = strrchr(text, ':');
+	size_t len;
+
+	memset(p, 0, sizeof(*p));
+	p->proto = strncmp(text, "udp://", 6) == 0 ? ALLOW_UDP : ALLOW_TCP;
+	if (strncmp(text, "udp://", 6) == 0 || strncmp(text, "tcp://", 6) == 0)
+		text += 6;
+	if (!port || port <= text || read_port(port + 1, &p->port))
+		return -EINVAL;
+	len = (size_t)(port - text);
+	if (len > 2 && *text == '[' && text[len - 1] == ']')
+		return netaddr_parse(text + 1, len - 2, &p->addr);
+	if (netaddr_parse(text, len, &p->addr) == 0)
+		return 0;
+	memset(&p->addr, 0, sizeof(p->addr));
+	return nethost_canon(text, len, p->name);
+}
+
+static int read_rules(const struct config *cfg, struct allow *rules)
+{
+	struct allow_error err;
+	int ret = 0;
+
+	memset(rules, 0, sizeof(*rules));
+	for (size_t i = 0; !ret && i < cfg->nnet; i++) {
+		ret = allow_add(rules, cfg->net[i].allow, cfg->net[i].text,
+				&err);
+		if (!ret)
+			allow_set_origin(rules, cfg->net[i].origin);
+	}
+	return ret;
+}
+
+static int say_net(const char *text, const struct place_asked *p,
+		   const struct allow_verdict *v)
+{
+	char rule[256] = "default";
+	const char *note = "";
+
+	if (v->rule)
+		allow_rule_name(v->rule, rule, sizeof(rule));
+	if (v->allowed && p->name[0] && strcmp(p->name, ALLOW_HOST_INTERNAL))
+		note = " (where its address is a public one)";
+	printf("%s%s: net %s, rule %s", v->allowed ? "allow" : "refused", note,
+	       text, rule);
+	if (!v->allowed)
+		printf("; to allow: --net-allow %s", text);
+	printf("\n");
+	return v->allowed ? 0 : 1;
+}
+
+static int check_net(const struct config *cfg, const char *text)
+{
+	struct place_asked p;
+	const char *names[] = {p.name};
+	struct allow_query q = {.names = names};
+	struct allow_verdict v;
+	struct allow rules;
+	int status;
+
+	if (read_place(text, &p)) {
+		log_info("policy check: net: \"%s\" is no HOST:PORT", text);
+		return CLI_FAILED;
+	}
+	if (p.addr.family && netaddr_kind(&p.addr) == NETADDR_LOOPBACK) {
+		printf("allow: net %s, the sandbox's own loopback (the host's "
+		       "is " ALLOW_HOST_INTERNAL ")\n",
+		       text);
+		return 0;
+	}
+	if (read_rules(cfg, &rules))
+		return CLI_FAILED;
+	q.addr = p.addr.family ? &p.addr : NULL;
+	q.nnames = p.addr.family ? 0 : 1;
+	q.proto = p.proto;
+	q.port = p.port;
+	v = allow_match(&rules, &q);
+	status = say_net(text, &p, &v);
+	allow_fini(&rules);
+	return status;
+}
+
+/* ---- the command ----------------------------------------------------- */
+
 static bool is_access(const char *word)
 {
 	return strcmp(word, "read") == 0 || strcmp(word, "write") == 0 ||
 	       strcmp(word, "exec") == 0;
 }
 
-/* Options may stand before the access, after it, or behind the path: what
- * comes first is taken here, the rest is in argv. */
+static int check_words(const struct config *cfg, char **word, int n)
+{
+	const char *what = n ? word[0] : "";
+
+	if (is_access(what) && n == 2)
+		return check_path(cfg, what, word[1]);
+	if (strcmp(what, "net") == 0 && n == 2)
+		return check_net(cfg, word[1]);
+	if (is_access(what) || strcmp(what, "net") == 0)
+		log_info("policy check: %s: one %s was expected", what,
+			 *what == 'n' ? "HOST:PORT" : "PATH");
+	else
+		log_info("policy check: [FILE] read, write or exec PATH, or "
+			 "net HOST:PORT was expected%s%s%s",
+			 *what ? ", not \"" : "", what, *what ? "\"" : "");
+	return CLI_FAILED;
+}
+
+/* Options may stand before, between and behind the words; a first word that
+ * is none of ours is a policy file. */
 static int policy_check(int argc, char **argv)
 {
-	const char *what = NULL, *path = NULL;
+	char **args = xcalloc((size_t)argc + 2, sizeof(*args));
+	AUTO_FREE char *file = NULL;
 	struct config cfg;
-	int rest, status;
+	int rest, status, n = 0;
+	int words = opt_permute(cli_run_options, argc, argv);
+	char **word = argv + argc - words;
 
-	if (argc > 1 && is_access(argv[1])) {
-		what = argv[1];
-		argv++;
-		argc--;
-		if (argc > 1 && argv[1][0] != '-') {
-			path = argv[1];
-			argv++;
-			argc--;
-		}
+	args[n++] = argv[0];
+	if (words && !is_access(word[0]) && strcmp(word[0], "net") != 0) {
+		file = xasprintf("--policy=%s", word[0]);
+		args[n++] = file;
+		word++;
+		words--;
 	}
-	status = cli_config(&cfg, "policy", argc, argv, &rest);
-	if (status)
-		return status == OPT_HELP ? 0 : CLI_FAILED;
-	if (!what && rest < argc)
-		what = argv[rest++];
-	if (!path && rest < argc)
-		path = argv[rest++];
-	status = CLI_FAILED;
-	if (!path || rest < argc)
-		log_info("policy check: read, write or exec, and one PATH "
-			 "were expected");
-	else if (!is_access(what))
-		log_info("policy check: read, write or exec was expected, not "
-			 "\"%s\"",
-			 what);
-	else
-		status = check_path(&cfg, what, path);
-	cli_config_fini(&cfg);
+	for (char **w = argv + 1; w < argv + argc; w++)
+		if (!file || w != word - 1)
+			args[n++] = *w;
+	status = cli_config(&cfg, "policy", n, args, &rest);
+	if (!status) {
+		status = check_words(&cfg, word, words);
+		cli_config_fini(&cfg);
+	} else {
+		status = status == OPT_HELP ? 0 : CLI_FAILED;
+	}
+	free(args);
 	return status;
 }
 

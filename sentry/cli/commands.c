@@ -66,10 +66,12 @@ const struct cli_command cli_commands[] = {
 	 "FILE may be -, for standard input. verify finds any damage and, with "
 	 "--head, any\nchange; its status is 1 then.\n"},
 	{"policy", cli_policy,
-	 "policy show [options] | policy check read|write|exec PATH [options]",
-	 "what a program is shown, and why", NULL,
-	 "The options are those of run (--profile, --ro, --rw, --hide ...). "
-	 "check exits 0 if\nallowed, 1 if refused.\n"},
+	 "policy show [options] | policy check [options] [FILE] WHAT",
+	 "what a program is shown and may reach, and why", NULL,
+	 "The options are those of run (--profile, --ro, --net-allow, --policy "
+	 "...); FILE is a\npolicy file. WHAT is read, write or exec with a "
+	 "PATH, or net HOST:PORT. check exits 0\nif allowed, 1 if "
+	 "refused.\n"},
 	{"doctor", cli_doctor, "doctor [--json]",
 	 "what this machine allows, and which walls will stand",
 	 cli_doctor_options, NULL},

@@ -12,180 +12,11 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "cli.h"
+#include "config_priv.h"
 #include "../../net/gateway.h"
 #include "../session/session.h"
 
 extern char **environ;
-
-/* The target of the table: the config and what it is made from. */
-struct run_options {
-	struct config cfg; /* first: offsets of rows are those of the config */
-	char **env;	   /* -e, as given */
-	size_t nenv;
-	char *host_workdir; /* --workdir, as given */
-};
-
-/* ---- paths ----------------------------------------------------------- */
-
-static char *absolute(const char *path)
-{
-	AUTO_FREE char *cwd = NULL;
-	const char *home = getenv("HOME");
-
-	if (*path == '/')
-		return xstrdup(path);
-	if (path[0] == '~' && (!path[1] || path[1] == '/') && home)
-		return xasprintf("%s%s", home, path + 1);
-	cwd = getcwd(NULL, 0);
-	return xasprintf("%s/%s", cwd ? cwd : "", path);
-}
-
-static struct file_rule *add_rule(struct config *cfg, enum file_access access,
-				  const char *option, const char *value)
-{
-	struct file_rule *r;
-
-	cfg->files = realloc(cfg->files, (cfg->nfiles + 1) * sizeof(*r));
-	BUG_ON(!cfg->files);
-	r = &cfg->files[cfg->nfiles++];
-	memset(r, 0, sizeof(*r));
-	r->access = access;
-	r->origin = xasprintf("--%s %s", option, value);
-	return r;
-}
-
-/* PATH or PATH:GUEST; a path that exists with its colon is taken whole. */
-static int add_host(void *target, const char *value, enum file_access access,
-		    struct strbuf *err)
-{
-	const char *option = access == FILE_RW ? "rw" : "ro";
-	AUTO_FREE char *whole = absolute(value);
-	char *real = realpath(whole, NULL), *guest = NULL;
-	struct file_rule *r;
-
-	if (!real) {
-		char *colon = strrchr(whole, ':');
-
-		if (colon) {
-			*colon = '\0';
-			guest = colon + 1;
-			real = realpath(whole, NULL);
-		}
-		if (real && guest && *guest != '/') {
-			strbuf_printf(err,
-				      "--%s %s: the place inside must be "
-				      "an absolute path",
-				      option, value);
-			free(real);
-			return -EINVAL;
-		}
-	}
-	if (!real) {
-		strbuf_printf(err, "--%s ", option);
-		strbuf_visible(err, value, strlen(value));
-		strbuf_printf(err, ": %s", strerror(errno));
-		return -EINVAL;
-	}
-	r = add_rule(target, access, option, value);
-	r->path = real;
-	r->guest = xstrdup(guest ? guest : real);
-	return 0;
-}
-
-static int opt_ro(void *t, const char *value, struct strbuf *err)
-{
-	return add_host(t, value, FILE_RO, err);
-}
-
-static int opt_rw(void *t, const char *value, struct strbuf *err)
-{
-	return add_host(t, value, FILE_RW, err);
-}
-
-static int opt_tmpfs(void *t, const char *value, struct strbuf *err)
-{
-	AUTO_FREE char *path = absolute(value);
-	char *real = realpath(path, NULL);
-	struct file_rule *r;
-
-	if (strcmp(path, "/") == 0) {
-		strbuf_puts(err, "--tmpfs /: an empty root has no programs");
-		free(real);
-		return -EINVAL;
-	}
-	r = add_rule(t, FILE_TMPFS, "tmpfs", value);
-	r->path = real ? real : xstrdup(path);
-	r->guest = xstrdup(r->path);
-	return 0;
-}
-
-/* The current directory as a pattern that means just that. */
-static char *quoted_cwd(void)
-{
-	AUTO_FREE char *cwd = getcwd(NULL, 0);
-	char *out = xmalloc(cwd ? 2 * strlen(cwd) + 1 : 1), *q = out;
-
-	for (const char *p = cwd; p && *p; p++) {
-		if (strchr("*?[\\", *p))
-			*q++ = '\\';
-		*q++ = *p;
-	}
-	*q = '\0';
-	return out;
-}
-
-static int opt_hide(void *t, const char *value, struct strbuf *err)
-{
-	bool special = strpbrk(value, "*?[\\") != NULL;
-	struct file_rule *r;
-
-	if (!*value) {
-		strbuf_puts(err, "--hide: an empty pattern hides nothing");
-		return -EINVAL;
-	}
-	r = add_rule(t, FILE_HIDE, "hide", value);
-	if (*value == '/' || *value == '~') {
-		r->path = absolute(value);
-	} else if (!strchr(value, '/')) {
-		r->path = xasprintf("/**/%s", value); /* a name anywhere */
-	} else if (strncmp(value, "**/", 3) == 0) {
-		r->path = xasprintf("/%s", value);
-	} else {
-		AUTO_FREE char *cwd = quoted_cwd();
-
-		value += strncmp(value, "./", 2) == 0 ? 2 : 0;
-		r->path = xasprintf("%s/%s", cwd, value);
-	}
-	if (!special) {
-		/* the walker asks about resolved paths */
-		char *real = realpath(r->path, NULL);
-
-		if (real && !strpbrk(real, "*?[\\")) {
-			free(r->path);
-			r->path = real;
-		} else {
-			free(real);
-		}
-	}
-	r->guest = xstrdup(r->path);
-	return 0;
-}
-
-static int opt_root(void *t, const char *value, struct strbuf *err)
-{
-	struct config *cfg = t;
-	AUTO_FREE char *path = absolute(value);
-	struct stat st;
-
-	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
-		strbuf_printf(err, "--root %s: not a directory", value);
-		return -EINVAL;
-	}
-	free(cfg->root);
-	cfg->root = realpath(path, NULL);
-	return 0;
-}
 
 /* ---- words ----------------------------------------------------------- */
 
@@ -273,9 +104,10 @@ static int opt_audit_sink(void *t, const char *value, struct strbuf *err)
 	return 0;
 }
 
-static int add_net(struct config *cfg, bool allow, const char *value,
+static int add_net(struct run_options *o, bool allow, const char *value,
 		   struct strbuf *err)
 {
+	struct config *cfg = &o->cfg;
 	struct allow scratch = {0};
 	struct allow_error e;
 	int ret = allow_add(&scratch, allow, value, &e);
@@ -290,8 +122,11 @@ static int add_net(struct config *cfg, bool allow, const char *value,
 	}
 	cfg->net = realloc(cfg->net, (cfg->nnet + 1) * sizeof(*cfg->net));
 	BUG_ON(!cfg->net);
-	cfg->net[cfg->nnet].allow = allow;
-	cfg->net[cfg->nnet++].text = xstrdup(value);
+	cfg->net[cfg->nnet++] = (struct net_rule){
+		.allow = allow,
+		.text = xstrdup(value),
+		.origin = o->entry ? xstrdup(o->entry->origin) : NULL,
+	};
 	return 0;
 }
 
@@ -432,8 +267,8 @@ const struct opt cli_run_options[] = {
 	 "a name, by which exec, inspect and others reach it"},
 	{"keep", 0, NULL, OPT_FLAG, AT(cfg.keep), NULL,
 	 "the sandbox stays when the command has ended, until stop or rm"},
-	{"policy", 0, "FILE", OPT_MISSING, 0, NULL,
-	 "policy files; use --ro, --rw, --hide and --profile"},
+	{"policy", 0, "FILE", OPT_CALL, 0, opt_policy,
+	 "rules from a file; none: not even those of your own"},
 	{"net-allow", 0, "HOST[:PORTS]", OPT_CALL, 0, opt_net_allow,
 	 "let a host, *.host, address or network be reached"},
 	{"net-deny", 0, "HOST[:PORTS]", OPT_CALL, 0, opt_net_deny,
@@ -567,7 +402,7 @@ static int config_workdir(struct run_options *o)
 			 strerror(errno));
 		return -EINVAL;
 	}
-	path = absolute(o->host_workdir ? o->host_workdir : cwd);
+	path = config_absolute(o, o->host_workdir ? o->host_workdir : cwd);
 	cfg->project = realpath(path, NULL);
 	if (!cfg->project || stat(cfg->project, &st) < 0) {
 		log_info("work directory %s: %s", path, strerror(errno));
@@ -609,7 +444,9 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 
 	o.cfg.audit_head_fd = -1;
 	o.cfg.profile = "agent";
-	first = cli_options(command, cli_run_options, &o, argc, argv);
+	first = config_policies(&o, argc, argv);
+	if (!first)
+		first = cli_options(command, cli_run_options, &o, argc, argv);
 	if (first < 0)
 		goto fail;
 	*rest = first;
@@ -658,8 +495,10 @@ void cli_config_fini(struct config *cfg)
 	for (char **e = cfg->envp; e && *e; e++)
 		free(*e);
 	free(cfg->envp);
-	for (size_t i = 0; i < cfg->nnet; i++)
+	for (size_t i = 0; i < cfg->nnet; i++) {
 		free(cfg->net[i].text);
+		free(cfg->net[i].origin);
+	}
 	free(cfg->net);
 	for (size_t i = 0; i < cfg->npublish; i++)
 		free(cfg->publish[i]);
@@ -671,5 +510,8 @@ void cli_config_fini(struct config *cfg)
 	free(cfg->groups);
 	free(cfg->home);
 	free(cfg->username);
+	for (size_t i = 0; i < cfg->nkept; i++)
+		free(cfg->kept[i]);
+	free(cfg->kept);
 	memset(cfg, 0, sizeof(*cfg));
 }

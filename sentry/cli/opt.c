@@ -316,6 +316,72 @@ int opt_parse(const struct opt *table, void *target, int argc, char **argv,
 	return i;
 }
 
+int opt_set(const struct opt *table, void *target, const char *name,
+	    const char *value, struct strbuf *err)
+{
+	for (; table->name; table++)
+		if (strcmp(table->name, name) == 0)
+			return opt_store(table, target, value, err);
+	strbuf_printf(err, "--%s is not in this version yet", name);
+	return -EINVAL;
+}
+
+int opt_each(const struct opt *table, int argc, char **argv,
+	     int (*fn)(void *arg, const char *name, const char *value),
+	     void *arg)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *word = argv[i], *value;
+		const struct opt *o;
+		int ret;
+
+		if (word[0] != '-' || !word[1] || strcmp(word, "--") == 0)
+			break;
+		o = opt_find(table, word);
+		if (!o)
+			break;
+		value = opt_inline(word);
+		if (!value && o->arg && o->type != OPT_MISSING)
+			value = ++i < argc ? argv[i] : NULL;
+		ret = value ? fn(arg, o->name, value) : 0;
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int opt_permute(const struct opt *table, int argc, char **argv)
+{
+	char **words = xcalloc((size_t)argc + 1, sizeof(*words));
+	int n = 0, out = 1;
+
+	for (int i = 1; i < argc; i++) {
+		char *word = argv[i];
+		const struct opt *o;
+
+		if (strcmp(word, "--") == 0) {
+			while (++i < argc)
+				words[n++] = argv[i];
+			break;
+		}
+		if (word[0] != '-' || !word[1]) {
+			words[n++] = word;
+			continue;
+		}
+		argv[out++] = word;
+		o = opt_find(table, word);
+		if (o && o->arg && o->type != OPT_MISSING &&
+		    !opt_inline(word) && i + 1 < argc)
+			argv[out++] = argv[++i];
+	}
+	/* where a "--" was, there is one word less */
+	memcpy(argv + argc - n, words, (size_t)n * sizeof(*words));
+	if (out + n < argc)
+		argv[out] = "--";
+	free(words);
+	return n;
+}
+
 void opt_help(const struct opt *table, struct strbuf *out)
 {
 	for (; table->name; table++) {

@@ -47,6 +47,20 @@ struct opt {
 int MUST_CHECK opt_parse(const struct opt *table, void *target, int argc,
 			 char **argv, struct strbuf *err);
 
+/* One option by its name, as if it had been given: 0, or -EINVAL with a
+ * message in err. value must live as long as the target where rows borrow. */
+int MUST_CHECK opt_set(const struct opt *table, void *target, const char *name,
+		       const char *value, struct strbuf *err);
+/* The options of argv that have values, in order, without storing any. What
+ * is wrong ends it: opt_parse will say so. fn returns nonzero to end it. */
+int opt_each(const struct opt *table, int argc, char **argv,
+	     int (*fn)(void *arg, const char *name, const char *value),
+	     void *arg);
+
+/* Moves the words of argv[1..] that are no options behind those that are, each
+ * in its order; how many. After "--" all are words. */
+int opt_permute(const struct opt *table, int argc, char **argv);
+
 void opt_help(const struct opt *table, struct strbuf *out);
 
 /* 0 or -EINVAL. */

@@ -1,0 +1,38 @@
+/*
+ * config_priv.h - what the files share that read the options of a run.
+ */
+#ifndef CLOCHE_CONFIG_PRIV_H
+#define CLOCHE_CONFIG_PRIV_H
+
+#include "cli.h"
+#include "../policy/file.h"
+
+/* The target of the table: the config and what it is made from. */
+struct run_options {
+	struct config cfg; /* first: offsets of rows are those of the config */
+	char **env;	   /* -e, as given */
+	size_t nenv;
+	char *host_workdir; /* --workdir, as given */
+	const char *base;   /* relative paths begin here; NULL: where we are */
+	/* of a policy file's entry; NULL: an option */
+	const struct policy_option *entry;
+};
+
+/* ---- config_files.c: --ro, --rw, --hide, --tmpfs, --root ---- */
+/* Owned. */
+char *config_absolute(const struct run_options *o, const char *path);
+int opt_ro(void *t, const char *value, struct strbuf *err);
+int opt_rw(void *t, const char *value, struct strbuf *err);
+int opt_tmpfs(void *t, const char *value, struct strbuf *err);
+int opt_hide(void *t, const char *value, struct strbuf *err);
+int opt_root(void *t, const char *value, struct strbuf *err);
+
+/* ---- config_policy.c: --policy and the user's own file ---- */
+/* Reads what argv names, before the options themselves, which win. 0, or
+ * -EINVAL after a message. */
+int MUST_CHECK config_policies(struct run_options *o, int argc, char **argv);
+/* One file named by a command; 0, or -EINVAL after a message. */
+int MUST_CHECK config_policy_file(struct run_options *o, const char *path);
+int opt_policy(void *t, const char *value, struct strbuf *err);
+
+#endif

@@ -1,0 +1,122 @@
+#!/bin/bash
+# host-side
+# timeout: 120
+# A policy file's rules hold, links and missing paths included; what it asks
+# for in vain ends the run; none is taken from the work directory.
+. "$(dirname "$0")/lib.inc"
+same() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
+says() { grep -qF -e "$1" err || { cat err; return 1; }; }
+inside() { "$CLOCHE" run --quiet "$@" 2>err; }
+
+mkdir -p work/.git state .config/cloche other
+cd work
+echo TOKEN >.env
+ln -s .env link
+cat >../rules.yaml <<'Y'
+version: 1
+files:
+  - {path: ../state, access: rw}
+  - {path: ../made, access: rw, missing: make}
+  - {path: ../not-there, access: rw, missing: skip}
+  - {path: ../state/kept, access: ro}
+  - {path: "**/.env", access: hide}
+  - {path: .git/hooks, access: ro}
+env: [FROM_FILE=yes]
+limits: {pids: 40, output: 1k}
+Y
+echo old >../state/kept
+cat >../try.sh <<'SH'
+cat .env link
+for i in .git/hooks .git/hooks/pre; do mkdir $i; done
+echo x >../state/new; echo x >../state/kept; rm -f ../state/kept
+echo x >../made/new
+echo "env $FROM_FILE"
+SH
+out=$(inside --policy ../rules.yaml --ro ../try.sh -- sh ../try.sh)
+check hidden same "$out" "env yes"
+check rw-is-written same "$(cat ../state/new)" x
+check rw-made-is-written same "$(cat ../made/new)" x
+check ro-below-rw-holds same "$(cat ../state/kept)" old
+check missing-ro-is-not-made same "$(ls -A .git)" ""
+check refusals-name-file-and-line sh -c '"$0" run --policy ../rules.yaml -- \
+	cat .env 2>&1 | grep -q "rule rules.yaml:7"' "$CLOCHE"
+check limits-hold sh -c '[ $("$0" run --quiet --policy ../rules.yaml -- \
+	head -c 5000 /dev/zero 2>/dev/null | wc -c) -le 1100 ]' "$CLOCHE"
+check options-win same "$(inside --policy ../rules.yaml -e FROM_FILE=no -- \
+	sh -c 'echo $FROM_FILE')" no
+check options-win-before-it same "$(inside -e FROM_FILE=no \
+	--policy ../rules.yaml -- sh -c 'echo $FROM_FILE')" no
+
+# ---- whose file is read ----
+printf 'version: 1\nenv: [OWN=1]\n' >../.config/cloche/policy.yaml
+show() { HOME=$(realpath ..) inside "$@" -- sh -c 'echo "own $OWN"'; }
+cp ../.config/cloche/policy.yaml policy.yaml
+mkdir -p .config/cloche .cloche
+sed s/OWN=1/OWN=theirs/ policy.yaml | tee policy.yaml .cloche.yaml \
+	.cloche/policy.yaml .config/cloche/policy.yaml >/dev/null
+check own-file-is-read same "$(show)" "own 1"
+check none-reads-none same "$(show --policy none)" "own "
+check named-file-instead same "$(show --policy ../rules.yaml)" "own "
+check xdg-folder same "$(XDG_CONFIG_HOME=/nowhere show)" "own "
+chmod 666 ../.config/cloche/policy.yaml
+show >/dev/null
+check own-file-of-others same $? 125
+check own-file-of-others-says says "others may write it"
+chmod 600 ../.config/cloche/policy.yaml
+echo '{' >../.config/cloche/policy.yaml
+show >/dev/null
+check bad-own-file-stops same $? 125
+
+# ---- mistakes ----
+# bad STATUS-TEXT YAML
+bad()
+{
+	printf 'version: 1\n%s\n' "$2" >../bad.yaml
+	inside --policy ../bad.yaml -- touch /tmp/ran
+	same $? 125 && says "bad.yaml:$1"
+}
+check exec-rules bad '2:1: "exec" is not supported' 'exec: []'
+check history-rules bad '2:1: "rules" is not supported' 'rules: []'
+check unknown-key bad '2:19: one of path' 'files: [{path: a, mode: ro}]'
+check bad-host bad "2:11: a b: at character 1" 'network: [{host: "a b"}]'
+check loopback-by-address bad '2:11: 127.0.0.1: that is the sandbox' \
+	'network: [{host: 127.0.0.1}]'
+check bad-size bad '2:18: "lots" is not a size' 'limits: {memory: lots}'
+check rw-missing bad '2:9: /not/there: No such file' \
+	'files: [{path: /not/there, access: rw}]'
+check pattern-for-rw bad '2:9: ~/*.x: a pattern goes with' \
+	'files: [{path: "~/*.x", access: rw}]'
+inside --policy ../no-such.yaml -- true
+check no-such-file same $? 125
+inside --policy /dev/full -- true
+check not-a-policy same $? 125
+
+# ---- asked without a run ----
+cat >../net.yaml <<'Y'
+version: 1
+network:
+  - {host: "*.example.test", ports: [443, 8000-8010]}
+  - {host: bad.example.test, action: deny}
+  - {host: 10.0.0.0/8, ports: 53, proto: udp}
+files: [{path: /srv, access: ro}]
+Y
+# asked STATUS TEXT WORDS...
+asked()
+{
+	local s=$1 text=$2
+	shift 2
+	"$CLOCHE" policy check ../net.yaml "$@" >err 2>&1
+	same $? "$s" && says "$text"
+}
+check ask-name asked 0 'rule net.yaml:3' net a.example.test:443
+check ask-range asked 0 'rule net.yaml:3' net A.EXAMPLE.TEST.:8005
+check ask-port asked 1 'rule default' net a.example.test:80
+check ask-last-wins asked 1 'rule net.yaml:4' net bad.example.test:443
+check ask-udp asked 0 'rule net.yaml:5' net udp://10.1.2.3:53
+check ask-tcp asked 1 'rule default' net 10.1.2.3:53
+check ask-own-loopback asked 0 "sandbox's own" net '[::1]:80'
+check ask-path asked 1 'rule net.yaml:6' write /srv/x
+check ask-nonsense asked 125 'no HOST:PORT' net 0x7f.1:80
+check show-says-network sh -c '"$0" policy show --policy ../net.yaml |
+	grep -qF "deny  bad.example.test  (net.yaml:4)"' "$CLOCHE"
+finish
