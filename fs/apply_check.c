@@ -13,6 +13,7 @@
 #define CHANGED	 "changed on the host since the sandbox first looked at it"
 #define REMOVED	 "removed on the host meanwhile"
 #define APPEARED "the host has one by now"
+#define MADE_UP	 "the sandbox never saw the host's, but a stand-in for it"
 
 static bool same_contents(struct apply *a, const struct apply_item *it,
 			  const char *path, const struct change_ident *base)
@@ -70,7 +71,8 @@ static void check_seen(struct apply *a, const struct apply_item *it,
 			apply_problem_add(a, APPLY_CHANGED, path, CHANGED);
 	} else if (!(S_ISDIR(st.st_mode) && S_ISDIR(it->c->new.mode)) &&
 		   !(S_ISREG(st.st_mode) && same_contents(a, it, path, NULL))) {
-		apply_problem_add(a, APPLY_CHANGED, path, APPEARED);
+		apply_problem_add(a, APPLY_CHANGED, path,
+				  seen == CHANGE_STANDIN ? MADE_UP : APPEARED);
 	}
 }
 

@@ -50,6 +50,7 @@ enum change_base {
 	CHANGE_NO_BASE, /* the host had nothing there */
 	CHANGE_SEEN,	/* base is what it had when it was first looked at */
 	CHANGE_UNSEEN,	/* the host has something by now: a conflict */
+	CHANGE_STANDIN, /* what the guest saw there was made up: a conflict */
 };
 
 struct change {

@@ -64,7 +64,7 @@ static struct hostdir *diff_under(struct diff *d, const struct ov_node *dir)
 	size_t count = 0;
 
 	for (const struct ov_node *n = dir; n != d->ov->root; n = n->parent) {
-		if (!n->parent || count == ARRAY_SIZE(chain))
+		if (!n->parent || count == ARRAY_SIZE(chain) || n->standin)
 			return NULL;
 		chain[count++] = n;
 	}
@@ -206,7 +206,8 @@ static void diff_seen_before(struct change *c, const struct ov_node *dir,
 /* A directory made in the place of a lower one. */
 static bool diff_is_opaque(const struct diff *d, const struct ov_node *n)
 {
-	return (d->flags & CHANGES_OPAQUE) && n->dir && !n->has_lower;
+	return (d->flags & CHANGES_OPAQUE) && n->dir && !n->has_lower &&
+	       !n->standin;
 }
 
 static void diff_added(struct diff *d, struct ov_node *dir, struct ov_entry *e)
@@ -261,6 +262,8 @@ static void diff_entry(struct diff *d, struct ov_node *dir,
 			diff_whiteout(d, dir, &old, e);
 		return;
 	}
+	if (old.st && ov_standin_untouched(n, e, old.st))
+		return;
 	if (old.st)
 		diff_settle(n, e, &old);
 	if (n->has_lower && !diff_at_home(n, under, e->name) &&
@@ -360,7 +363,7 @@ static int diff_dir(struct diff *d, struct ov_node *dir)
 	struct ov_dir *od = dir->dir;
 	int ret = 0;
 
-	if (!dir->has_lower && !(d->flags & CHANGES_OPAQUE))
+	if (!dir->has_lower && !dir->standin && !(d->flags & CHANGES_OPAQUE))
 		diff_adopt(dir);
 	/* In a moved directory names are compared with its own origin. */
 	home = dir->has_lower ? hostdir_get(dir->lhost) : NULL;

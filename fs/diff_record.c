@@ -190,14 +190,18 @@ static bool xattrs_differ(struct ov_node *n)
 	return false;
 }
 
+static bool owner_differs(const struct ov_node *n, const struct stat *st)
+{
+	return ov_uid(n->ov, st->st_uid) != n->inode->uid ||
+	       ov_gid(n->ov, st->st_gid) != n->inode->gid;
+}
+
 bool diff_attr_differs(struct ov_node *n, const struct stat *st)
 {
 	if (S_ISLNK(n->inode->type))
-		return st->st_uid != n->inode->uid ||
-		       st->st_gid != n->inode->gid;
+		return owner_differs(n, st);
 	return (st->st_mode & 07777) != n->inode->mode ||
-	       st->st_uid != n->inode->uid || st->st_gid != n->inode->gid ||
-	       xattrs_differ(n);
+	       owner_differs(n, st) || xattrs_differ(n);
 }
 
 int diff_kind(struct ov_node *n, const struct diff_old *old)
@@ -273,14 +277,15 @@ static void meta_new(struct change_meta *m, struct ov_node *n)
 	meta_xattrs(m, n);
 }
 
-static void meta_stat(struct change_meta *m, const struct diff_old *old)
+static void meta_stat(struct diff *d, struct change_meta *m,
+		      const struct diff_old *old)
 {
 	char target[PATH_LEN_MAX];
 	ssize_t len;
 
 	m->mode = old->st->st_mode;
-	m->uid = old->st->st_uid;
-	m->gid = old->st->st_gid;
+	m->uid = ov_uid(d->ov, old->st->st_uid);
+	m->gid = ov_gid(d->ov, old->st->st_gid);
 	m->size = S_ISDIR(m->mode) ? 0 : (uint64_t)old->st->st_size;
 	m->atime = old->st->st_atim;
 	m->mtime = old->st->st_mtim;
@@ -307,15 +312,20 @@ static void record_sides(struct diff *d, struct change *c, struct ov_node *n,
 	p->dir = hostdir_get(old->dir);
 	p->name = xstrdup(old->name);
 	p->st = *old->st;
-	meta_stat(&c->old, old);
+	meta_stat(d, &c->old, old);
 }
 
 static void record_base(struct change *c, struct ov_node *n,
 			const struct diff_old *old, const struct ov_entry *e)
 {
-	bool own = n && n->has_lower && n->base.mode && old &&
-		   n->base.ino == old->st->st_ino &&
-		   n->base.dev == old->st->st_dev;
+	bool own;
+
+	if (e && e->standin) {
+		c->has_base = CHANGE_STANDIN;
+		return;
+	}
+	own = n && n->has_lower && n->base.mode && old &&
+	      n->base.ino == old->st->st_ino && n->base.dev == old->st->st_dev;
 
 	if (own || (c->kind == VFS_RENAMED && n->base.mode)) {
 		c->has_base = CHANGE_SEEN;
@@ -387,7 +397,7 @@ struct change *diff_record_inside(struct diff *d, enum vfs_change_kind kind,
 	c->content = kind == VFS_DELETED;
 	record_sides(d, c, n, old);
 	if (kind == VFS_RENAMED && !n)
-		meta_stat(&c->new, old);
+		meta_stat(d, &c->new, old);
 	return c;
 }
 

@@ -237,18 +237,46 @@ static int direct_make_store(struct vfs_ctx *ctx, struct inode *inode,
 
 /* ---- attributes ------------------------------------------------------ */
 
+/* The virtual ids give no right over the host's: a user may do what that user
+ * may, and real root gives no file away for a guest (law 8). */
+static int direct_chown(struct ov_node *n, int fd, const struct vfs_attr *attr)
+{
+	const struct vfs_config *c = &n->ov->sb->vfs->cfg;
+	uid_t uid = (uid_t)-1;
+	gid_t gid = (gid_t)-1;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return direct_errno(errno);
+	if ((attr->valid & VFS_ATTR_UID) &&
+	    attr->uid != ov_uid(n->ov, st.st_uid))
+		uid = c->map_owner && attr->uid == c->owner_uid ? c->host_uid
+								: attr->uid;
+	if ((attr->valid & VFS_ATTR_GID) &&
+	    attr->gid != ov_gid(n->ov, st.st_gid))
+		gid = c->map_owner && attr->gid == c->owner_gid ? c->host_gid
+								: attr->gid;
+	if (uid == (uid_t)-1 && gid == (gid_t)-1)
+		return 0;
+	if (n->ov->host.euid == 0)
+		return -EPERM;
+	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH) < 0
+		       ? direct_errno(errno)
+		       : 0;
+}
+
 static int direct_apply(struct ov_node *n, const char *path, int fd,
 			const struct vfs_attr *attr)
 {
 	struct timespec t[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
+	int ret = 0;
 
 	if ((attr->valid & VFS_ATTR_SIZE) && truncate(path, attr->size) < 0)
 		return direct_errno(errno);
-	if ((attr->valid & (VFS_ATTR_UID | VFS_ATTR_GID)) &&
-	    fchownat(fd, "", attr->valid & VFS_ATTR_UID ? attr->uid : (uid_t)-1,
-		     attr->valid & VFS_ATTR_GID ? attr->gid : (gid_t)-1,
-		     AT_EMPTY_PATH) < 0)
-		return direct_errno(errno);
+	if ((attr->valid & (VFS_ATTR_UID | VFS_ATTR_GID)))
+		ret = direct_chown(n, fd, attr);
+	if (ret)
+		return ret;
 	if ((attr->valid & VFS_ATTR_MODE) && !S_ISLNK(n->inode->type) &&
 	    chmod(path, direct_mode(n->inode->type, attr->mode)) < 0)
 		return direct_errno(errno);

@@ -298,6 +298,20 @@ bool hostfs_exists(struct hostdir *d, const char *path)
 	return fd >= 0 || errno == EXDEV || errno == ELOOP;
 }
 
+bool hostfs_closed(struct hostdir *d, const char *name, const struct stat *st)
+{
+	mode_t need = S_ISDIR(st->st_mode) ? 0111 : 0444;
+	int dirfd;
+
+	if (d->fs->euid == 0 || (st->st_mode & need) == need)
+		return false;
+	dirfd = hostdir_fd(d);
+	return dirfd >= 0 &&
+	       faccessat(dirfd, name, S_ISDIR(st->st_mode) ? X_OK : R_OK,
+			 AT_EACCESS | AT_SYMLINK_NOFOLLOW) < 0 &&
+	       errno == EACCES;
+}
+
 int hostfs_birth(struct hostdir *d, const char *name, const struct stat *want,
 		 struct timespec *out)
 {

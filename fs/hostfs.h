@@ -75,6 +75,9 @@ int MUST_CHECK hostfs_stat(struct hostdir *d, const char *name,
 			   struct stat *st);
 /* Is there something at this path below d? Follows no link out of d. */
 bool hostfs_exists(struct hostdir *d, const char *path);
+/* May we not read the regular file, not search the directory, that name is
+ * (as *st)? */
+bool hostfs_closed(struct hostdir *d, const char *name, const struct stat *st);
 /* When it was made; -ENODATA where the file system does not say. name NULL: d
  * itself. */
 int MUST_CHECK hostfs_birth(struct hostdir *d, const char *name,

@@ -271,8 +271,8 @@ static struct ov_node *ov_host_root(struct ov *ov, struct hostdir *host,
 	n->lst = *st;
 	n->nlink = st->st_nlink;
 	n->inode->mode = st->st_mode & 07777;
-	n->inode->uid = st->st_uid;
-	n->inode->gid = st->st_gid;
+	n->inode->uid = ov_uid(ov, st->st_uid);
+	n->inode->gid = ov_gid(ov, st->st_gid);
 	n->atime = st->st_atim;
 	n->mtime = st->st_mtim;
 	n->ctime = st->st_ctim;

@@ -69,8 +69,8 @@ static void ov_take_stat(struct ov_node *n, const struct stat *st)
 	if (n->meta || n->upper)
 		return;
 	n->inode->mode = st->st_mode & 07777;
-	n->inode->uid = st->st_uid;
-	n->inode->gid = st->st_gid;
+	n->inode->uid = ov_uid(n->ov, st->st_uid);
+	n->inode->gid = ov_gid(n->ov, st->st_gid);
 	n->atime = st->st_atim;
 	n->mtime = st->st_mtim;
 	n->ctime = st->st_ctim;
@@ -257,27 +257,19 @@ bool ov_lower_closed(struct ov_node *dir, const char *name)
 {
 	struct dentry *d = dir->inode->dir_dentry;
 
-	return d && (dentry_child_mask(d, name) & VFS_MASK_NOLOWER);
+	unsigned mask = d ? dentry_child_mask(d, name) : 0;
+
+	if (!(mask & VFS_MASK_NOLOWER))
+		return false;
+	return !(mask & VFS_MASK_STANDIN) || dir->ov->direct;
 }
 
-int ov_lookup(struct vfs_ctx *ctx, struct inode *inode, const char *name,
-	      struct inode **out)
+int ov_lower_get(struct ov_node *dir, const char *name, struct inode **out)
 {
-	struct ov_node *dir = ov_node(inode);
-	struct ov_entry *e = ov_entry_find(dir, name);
 	struct stat st;
 	int ret;
 
-	(void)ctx;
-	if (e && !e->child)
-		return -ENOENT;
-	if (e) {
-		*out = inode_get(e->child->inode);
-		return 0;
-	}
-	if (!dir->has_lower || dir->dir->opaque)
-		return -ENOENT;
-	if (ov_lower_closed(dir, name))
+	if (!dir->has_lower || dir->dir->opaque || ov_lower_closed(dir, name))
 		return -ENOENT;
 	ret = hostfs_stat(dir->lhost, name, &st);
 	if (ret == -ENOENT || ret == -ESTALE) {
@@ -286,8 +278,26 @@ int ov_lookup(struct vfs_ctx *ctx, struct inode *inode, const char *name,
 	}
 	if (ret < 0)
 		return ret;
+	if (ov_standin_wanted(dir, name, &st))
+		return ov_standin_make(dir, name, &st, out);
 	*out = ov_lower_node(dir, name, &st);
 	return 0;
+}
+
+int ov_lookup(struct vfs_ctx *ctx, struct inode *inode, const char *name,
+	      struct inode **out)
+{
+	struct ov_node *dir = ov_node(inode);
+	struct ov_entry *e = ov_entry_find(dir, name);
+
+	(void)ctx;
+	if (e && !e->child)
+		return -ENOENT;
+	if (e) {
+		*out = inode_get(e->child->inode);
+		return 0;
+	}
+	return ov_lower_get(dir, name, out);
 }
 
 bool ov_withheld(struct inode *inode, const char *path)

@@ -343,17 +343,16 @@ static int ov_populate_step(void *arg, const char *name, ino_t ino,
 	struct ov_node *dir = arg;
 	struct inode *inode;
 	struct ov_node *n;
-	struct stat st;
 	int ret = 0;
 
 	(void)ino;
 	(void)type;
-	if (ov_entry_find(dir, name) || ov_lower_closed(dir, name) ||
-	    hostfs_stat(dir->lhost, name, &st) < 0)
+	if (ov_entry_find(dir, name) || ov_lower_get(dir, name, &inode) < 0)
 		return 0;
-	inode = ov_lower_node(dir, name, &st);
 	n = ov_node(inode);
-	if (S_ISDIR(inode->type))
+	if (n->standin)
+		ret = 0; /* has its place by now */
+	else if (S_ISDIR(inode->type))
 		ret = ov_mirror_fd(n);
 	else
 		ret = ov_object_make(n, dir, name);

@@ -69,7 +69,8 @@ struct ov_entry {
 	struct ov_node *dir;
 	struct ov_node *child; /* NULL: whiteout; counted through its inode */
 	bool mirrored;
-	bool wrote; /* made here, not the lower's name: shown by diff */
+	bool wrote;   /* made here, not the lower's name: shown by diff */
+	bool standin; /* a stand-in was here: the lower was never seen */
 	struct change_ident *base; /* the lower file that it hides, or NULL */
 	struct ov_node *gone;	   /* lower directory removed here; counted */
 	uint32_t writer;	   /* who changed the name last; vfs_writer */
@@ -118,6 +119,8 @@ struct ov_node {
 	bool unlinked_watch;	   /* STORE_CLOSED is asked for */
 	bool setid_armed;	   /* the object bears the set-id bits */
 	bool birthless;		   /* O_TMPFILE|O_EXCL: never linkable */
+	bool standin;		   /* see overlay_standin.c; base.hash, .size:
+				    * of what was made up */
 
 	/* Shown instead of the store object's times; see overlay_attr.c. */
 	struct timespec atime, mtime, ctime;
@@ -142,6 +145,21 @@ static inline struct ov_node *ov_parent_of(const struct dentry *d)
 }
 
 extern const struct inode_ops overlay_ops, direct_ops;
+
+/* Owners of the host's files as the guest sees them. */
+static inline uid_t ov_uid(const struct ov *ov, uid_t uid)
+{
+	const struct vfs_config *c = &ov->sb->vfs->cfg;
+
+	return c->map_owner && uid == c->host_uid ? c->owner_uid : uid;
+}
+
+static inline gid_t ov_gid(const struct ov *ov, gid_t gid)
+{
+	const struct vfs_config *c = &ov->sb->vfs->cfg;
+
+	return c->map_owner && gid == c->host_gid ? c->owner_gid : gid;
+}
 
 /* overlay.c */
 struct ov_node *ov_node_new(struct ov *ov, mode_t type, uint64_t ino);
@@ -189,6 +207,21 @@ int MUST_CHECK ov_lower_open(struct ov_node *n, int flags, int *fd,
 			     struct stat *st);
 int MUST_CHECK ov_lower_path(struct ov_node *n, int *fd);
 ssize_t MUST_CHECK ov_lower_readlink(struct ov_node *n, char *buf, size_t size);
+
+/* The entry of a name, or what the lower has there, as the guest is to see
+ * it; counted. -ENOENT: nothing. */
+int MUST_CHECK ov_lower_get(struct ov_node *dir, const char *name,
+			    struct inode **out);
+
+/* overlay_standin.c */
+bool ov_standin_wanted(struct ov_node *dir, const char *name,
+		       const struct stat *st);
+/* Makes it and its entry; *out is counted. */
+int MUST_CHECK ov_standin_make(struct ov_node *dir, const char *name,
+			       const struct stat *st, struct inode **out);
+/* Is e's child the stand-in for the lower of *st, as it was made? */
+bool ov_standin_untouched(struct ov_node *n, const struct ov_entry *e,
+			  const struct stat *st);
 
 /* overlay_entry.c */
 struct ov_entry *ov_entry_find(const struct ov_node *dir, const char *name);

@@ -193,6 +193,8 @@ int ov_lower_list(struct ov_node *dir, ov_lower_fn fn, void *arg)
 	int fd, ret = hostfs_open_list(dir->lhost, &fd);
 	DIR *d;
 
+	if (ret == -EACCES && dir->ov->sb->vfs->cfg.standins)
+		return 0;
 	if (ret < 0)
 		return ret == -ENOENT || ret == -ESTALE ? 0 : ret;
 	d = fdopendir(fd);

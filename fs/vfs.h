@@ -46,9 +46,12 @@ struct dentry;
 #define VFS_MASK_NOWRITE 0x08u /* any change: EACCES, by a rule */
 #define VFS_MASK_NOREAD	 0x10u /* content may not be read: EACCES */
 #define VFS_MASK_NOEXEC	 0x20u
-#define VFS_MASK_ANCHOR                                                       \
-	0x40u		     /* a rule names a path below this one literally: \
-			      * no rename or removal (EACCES); not inherited */
+#define VFS_MASK_ANCHOR                                        \
+	0x40u /* a rule names a path below this one literally: \
+	       * no rename or removal (EACCES); not inherited */
+#define VFS_MASK_STANDIN                                                       \
+	0x100u /* with NOLOWER: a made-up file of the same kind is shown where \
+		* the host has one */
 #define VFS_MASK_RESET 0x80u /* answer replaces what was inherited */
 
 /*
@@ -133,6 +136,12 @@ struct vfs_config {
 	void *mask_arg;
 	uid_t owner_uid; /* user on whose behalf lower files are read */
 	gid_t owner_gid;
+	/* What the host's host_uid (host_gid) owns is shown as owner_uid's
+	 * (owner_gid's); (uid_t)-1, or map_owner unset: as it is. */
+	bool map_owner;
+	uid_t host_uid;
+	gid_t host_gid;
+	bool standins; /* made-up files where the host's may not be read */
 	uint64_t quota_bytes;
 };
 

@@ -68,6 +68,7 @@ struct config {
 	enum apply_mode apply;
 	bool insecure_no_userns; /* bare mode by force */
 	bool virtual_root;	 /* --user root, or started by root */
+	bool virtual_ids;	 /* --user: the ids are not the caller's */
 	struct rlimit nofile;	 /* the caller's, for guests; set by launch */
 	uid_t uid;		 /* the guest's ids, as it sees them */
 	gid_t gid;

@@ -164,6 +164,10 @@ static void make_vfs(struct run *r)
 		.mask_arg = s->policy,
 		.owner_uid = s->cfg->uid,
 		.owner_gid = s->cfg->gid,
+		.map_owner = s->cfg->virtual_ids && geteuid() != 0,
+		.host_uid = geteuid(),
+		.host_gid = getegid(),
+		.standins = s->cfg->virtual_ids || s->cfg->virtual_root,
 		.quota_bytes = s->cfg->limits.disk,
 	};
 	int ret = vfs_new(&vc, &s->vfs);

@@ -307,6 +307,7 @@ static void config_identity(struct config *cfg)
 	if (cfg->uid == 0)
 		cfg->virtual_root = true;
 	if (cfg->virtual_root && cfg->uid != 0) {
+		cfg->virtual_ids = true;
 		cfg->uid = 0;
 		cfg->gid = 0;
 		cfg->ngroups = 0;

@@ -297,6 +297,20 @@ const struct curated curated_root[] = {
 	{NULL, NULL},
 };
 
+const char *const curated_standins[] = {
+	"/etc/shadow*",
+	"/etc/gshadow*",
+	"/etc/security/opasswd*",
+	"/etc/sudoers*",
+	"/etc/ssl/private",
+	"/var/lib/private",
+	"/var/log/btmp*",
+	"/var/log/audit",
+	"/var/log/journal",
+	"/var/log/auth.log*",
+	NULL,
+};
+
 const char *const curated_env_samples[] = {
 	".env.example", ".env.sample",	 ".env.template",
 	".env.dist",	".env.defaults", ".env.schema",

@@ -17,6 +17,8 @@ struct curated {
 extern const struct curated curated_home[];    /* shown of the home */
 extern const struct curated curated_secrets[]; /* never shown */
 extern const struct curated curated_root[];    /* nor, started by root */
+/* Of those, what a virtual root is shown a stand-in for, and not nothing. */
+extern const char *const curated_standins[];
 /* Names that look like environment files and hold no values. */
 extern const char *const curated_env_samples[];
 extern const char *const curated_system[];  /* the strict profile's tree */

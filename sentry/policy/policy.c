@@ -142,7 +142,8 @@ unsigned policy_mask(void *policy, const char *path, unsigned inherited,
 		secret = secret_find(p, path, len);
 	if (secret) {
 		*rule = secret->rule;
-		return mask | VFS_MASK_NOLOWER;
+		return mask | VFS_MASK_NOLOWER |
+		       (secret->standin ? VFS_MASK_STANDIN : 0);
 	}
 	closed = closed_find(p, len ? path : "", len);
 	if (closed) {

@@ -13,6 +13,7 @@ struct secret {
 	const char *name_only; /* "/NAME" of "/" "**" "/NAME", or NULL */
 	const char *why;
 	uint32_t rule;
+	bool standin; /* a made-up one is shown */
 };
 
 enum place_kind {
