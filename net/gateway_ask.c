@@ -9,6 +9,7 @@
 #include "gateway_priv.h"
 #include "maker.h"
 
+#include <poll.h>
 #include <stdio.h>
 
 enum { BACKLOG = 512, WAITING_MAX = 256, HELD_MAX = MAKER_PORTS_MAX };
@@ -360,6 +361,14 @@ static int ask_dial(struct gw *gw, struct ask *a)
 	return gw_watch(gw, &a->out, EPOLLOUT | EPOLLET);
 }
 
+/* The loopback, and what is refused at once, need no round of the loop. */
+static bool is_through(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	return poll(&p, 1, 0) == 1;
+}
+
 static void on_out(struct gw *gw, struct source *s, uint32_t events)
 {
 	struct ask *a = container_of(s, struct ask, out);
@@ -415,6 +424,8 @@ static void ask_go(struct gw *gw, struct ask *a)
 	ret = ask_dial(gw, a);
 	if (ret)
 		ask_fail(gw, a, -ret);
+	else if (is_through(a->out.fd))
+		on_out(gw, &a->out, EPOLLOUT);
 }
 
 static void ask_connected(struct gw *gw, struct ask *a, uint16_t port)
@@ -473,9 +484,16 @@ void ask_new(struct gw *gw, const struct netmsg *m, int fd)
 	a->since_ms = gw->ms;
 	list_add_tail(&gw->reqs, &a->link);
 	gw_decide(gw, m->proto, &m->addr, m->port, &a->v);
-	if (ask_reply(a, NETMSG_VERDICT, a->v.allowed) || !a->v.allowed ||
-	    (m->proto != ALLOW_TCP && m->proto != ALLOW_UDP) ||
-	    gw_watch(gw, &a->chan, EPOLLIN))
+	if ((m->proto != ALLOW_TCP && m->proto != ALLOW_UDP) ||
+	    gw_watch(gw, &a->chan, EPOLLIN)) {
+		ask_end(gw, a);
+		return;
+	}
+	/* recorded already, by a verdict that still holds */
+	if (m->value && a->v.allowed && !strcmp(a->v.name, m->name) &&
+	    !strcmp(a->v.rule, m->rule))
+		ask_go(gw, a);
+	else if (ask_reply(a, NETMSG_VERDICT, a->v.allowed) || !a->v.allowed)
 		ask_end(gw, a);
 }
 

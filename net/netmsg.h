@@ -10,7 +10,9 @@
  * that follows goes over that pair: VERDICT back; GO (after the record has
  * reached its destination); READY or FAILED back; the sentry connects the
  * guest's socket and sends CONNECTED with the port it had. Closing the pair
- * before that cancels. Where a non-blocking connect should not wait longer:
+ * before that cancels. An ASK with value 1 is recorded already, as of name and
+ * rule: if the verdict is the same it counts as GO, and VERDICT is not sent.
+ * Where a non-blocking connect should not wait longer:
  * HOLD with the port that the guest's socket is bound to; HELD back (or READY,
  * FAILED, if that came first); the socket is then connected, its SYN is not
  * answered before the outside connection stands, and the pair is closed.

@@ -5,7 +5,7 @@
  * (netmsg_valid) and used for records and errnos only. It is not a child of
  * ours: the tracer waits for all children. If it dies, connects fail.
  */
-#include "outside.h"
+#include "outside_priv.h"
 
 #include <cap-ng.h>
 #include <fcntl.h>
@@ -30,13 +30,6 @@
 #include "../net/gateway.h"
 
 enum { FINISH_MS = 3000, GATEWAY_NOFILE = 65536 };
-
-struct outside {
-	int sock;
-	bool dead;
-	struct netaddr guest4, guest6, resolver4;
-	uint64_t ids; /* atomic */
-};
 
 /* ---- starting -------------------------------------------------------- */
 
@@ -247,6 +240,7 @@ void outside_start(struct sentry *s, pid_t init)
 	o->guest4 = g->guest4;
 	o->guest6 = g->guest6;
 	o->resolver4 = g->resolver4;
+	pthread_mutex_init(&o->lock, NULL);
 	ret = spawn(g, &o->sock);
 	if (ret)
 		die("cannot start the network gateway: %s", strerror(-ret));
@@ -316,8 +310,7 @@ static void message_args(const struct netmsg *m, struct strbuf *b)
 	strbuf_putc(b, '}');
 }
 
-/* What a person reads: the name if there is one. */
-static void message_path(const struct netmsg *m, char *out, size_t size)
+void outside_path(const struct netmsg *m, char *out, size_t size)
 {
 	if (m->kind == NETMSG_DNS || (m->name[0] && !m->port))
 		snprintf(out, size, "%s", m->name);
@@ -327,15 +320,15 @@ static void message_path(const struct netmsg *m, char *out, size_t size)
 		netaddr_format_port(&m->addr, m->port, out, size);
 }
 
-static void record(struct sentry *s, const char *call, const struct netmsg *m,
-		   struct audit_event *ev)
+void outside_record(struct sentry *s, const char *call, const struct netmsg *m,
+		    struct audit_event *ev)
 {
 	char path[NETHOST_SIZE + 8], hint[NETHOST_SIZE + 32];
 	struct strbuf b;
 
 	strbuf_init(&b, 0);
 	message_args(m, &b);
-	message_path(m, path, sizeof(path));
+	outside_path(m, path, sizeof(path));
 	snprintf(hint, sizeof(hint), "--net-allow %s", path);
 	ev->call = call;
 	ev->path = path;
@@ -356,21 +349,21 @@ static void on_message(struct sentry *s, const struct netmsg *m)
 	snprintf(ev.rule, sizeof(ev.rule), "%s", m->rule);
 	switch (m->kind) {
 	case NETMSG_CLOSED:
-		record(s, "net.close", m, &ev);
+		outside_record(s, "net.close", m, &ev);
 		return;
 	case NETMSG_INCOMING:
-		record(s, "net.open", m, &ev);
+		outside_record(s, "net.open", m, &ev);
 		return;
 	case NETMSG_REFUSED:
 		ev.verdict = AUDIT_DENY;
-		record(s, "net.refused", m, &ev);
+		outside_record(s, "net.refused", m, &ev);
 		return;
 	case NETMSG_DNS:
 		ev.verdict = m->value ? AUDIT_ALLOW : AUDIT_DENY;
 		ev.coalesce = true;
 		if (!m->value && !m->rule[0])
 			snprintf(ev.rule, sizeof(ev.rule), "network");
-		record(s, "dns", m, &ev);
+		outside_record(s, "dns", m, &ev);
 		break;
 	default:
 		return;
@@ -428,162 +421,4 @@ void outside_finish(struct sentry *s)
 	}
 	close(fd_take(&o->sock));
 	o->dead = true;
-}
-
-/* ---- asking ---------------------------------------------------------- */
-
-void outside_ask_end(struct outside_ask *a)
-{
-	if (a->chan >= 0)
-		close(fd_take(&a->chan));
-}
-
-/* The next message on the pair: 0, -EINTR if the call is to be given up (not
- * where the answer is sure to come at once), -ECONNREFUSED if the gateway has
- * gone. */
-static int hear(struct call *c, struct outside_ask *a, bool sure)
-{
-	for (;;) {
-		struct pollfd p = {.fd = a->chan, .events = POLLIN};
-		int ret;
-
-		if (c->cancel && !sure)
-			return -EINTR;
-		ret = poll(&p, 1, a->wait_ms);
-		if (ret == 0)
-			return -ETIME;
-		if (ret < 0)
-			continue;
-		ret = netmsg_recv(a->chan, &a->got, NULL, MSG_DONTWAIT);
-		if (ret == -EAGAIN || ret == -EINTR)
-			continue;
-		return ret ? -ECONNREFUSED : 0;
-	}
-}
-
-static int ask(struct call *c, struct outside_ask *a, struct netmsg *m)
-{
-	struct outside *o = c->s->outside;
-	int sv[2], ret;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) < 0)
-		return -EMFILE;
-	a->chan = sv[0];
-	netmsg_init(m, NETMSG_ASK,
-		    __atomic_add_fetch(&o->ids, 1, __ATOMIC_RELAXED));
-	m->proto = a->proto;
-	m->addr = a->addr;
-	m->port = a->port;
-	do {
-		ret = netmsg_send(o->sock, m, sv[1], 0);
-	} while (ret == -EINTR && !c->cancel);
-	close(sv[1]);
-	if (ret == -EINTR)
-		return ret;
-	if (ret)
-		return -ECONNREFUSED;
-	return hear(c, a, false);
-}
-
-static void refuse(struct call *c, const struct outside_ask *a)
-{
-	enum { HINT_SIZE = NETHOST_SIZE + 32 };
-	char path[NETHOST_SIZE + 8];
-	char *hint = call_alloc(c, HINT_SIZE);
-	struct netmsg m = a->got;
-
-	m.addr = a->addr;
-	m.port = a->port;
-	message_path(&m, path, sizeof(path));
-	if (hint)
-		snprintf(hint, HINT_SIZE, "--net-allow %s%s",
-			 a->proto == ALLOW_UDP ? "udp://" : "", path);
-	call_deny(c, m.rule[0] ? m.rule : "network", hint);
-}
-
-/* LAW 11: out before the effect. */
-static int record_open(struct call *c, struct outside_ask *a,
-		       const struct netmsg *m)
-{
-	struct audit_event ev = {.verdict = AUDIT_ALLOW};
-	AUTO_FREE char *exe = NULL;
-	struct netmsg r = *m;
-
-	memcpy(r.name, a->got.name, sizeof(r.name));
-	snprintf(ev.rule, sizeof(ev.rule), "%s", a->got.rule);
-	if (call_lock(c)) {
-		struct tgroup *tg = c->task->tg;
-
-		exe = tg->exe_path ? xstrdup(tg->exe_path) : NULL;
-		ev.pid = tgroup_vpid(tg);
-		ev.tid = task_vtid(c->task);
-		ev.ppid = tg->parent ? tgroup_vpid(tg->parent) : 0;
-	}
-	call_unlock(c);
-	ev.exe = exe;
-	record(c->s, "net.open", &r, &ev);
-	return audit_flush(c->s->audit);
-}
-
-/* How it ended: see outside_open and outside_hold. */
-static int outcome(struct call *c, struct outside_ask *a, bool sure)
-{
-	int ret = hear(c, a, sure);
-
-	if (ret)
-		return ret;
-	if (a->got.kind == NETMSG_HELD)
-		return 2;
-	if (a->got.kind == NETMSG_READY)
-		return 1;
-	if (a->got.kind == NETMSG_FAILED && a->got.value > 0 &&
-	    a->got.value < 4096)
-		return -a->got.value;
-	return -ECONNREFUSED;
-}
-
-int outside_open(struct call *c, struct outside_ask *a)
-{
-	struct netmsg m;
-	int ret, most = a->wait_ms;
-
-	a->wait_ms = -1;
-	ret = ask(c, a, &m);
-	if (ret)
-		return ret;
-	if (a->got.kind != NETMSG_VERDICT || !a->got.value) {
-		refuse(c, a);
-		return 0;
-	}
-	ret = record_open(c, a, &m);
-	if (ret)
-		return -ECONNREFUSED;
-	netmsg_init(&m, NETMSG_GO, m.id);
-	if (netmsg_send(a->chan, &m, -1, 0))
-		return -ECONNREFUSED;
-	a->wait_ms = most;
-	a->dialing = true;
-	return outcome(c, a, false);
-}
-
-int outside_hold(struct call *c, struct outside_ask *a, uint16_t local_port)
-{
-	struct netmsg m;
-
-	netmsg_init(&m, NETMSG_HOLD, a->got.id);
-	m.local_port = local_port;
-	if (netmsg_send(a->chan, &m, -1, 0))
-		return -ECONNREFUSED;
-	a->wait_ms = -1;
-	return outcome(c, a, true);
-}
-
-void outside_connected(struct outside_ask *a, uint16_t local_port)
-{
-	struct netmsg m;
-
-	netmsg_init(&m, NETMSG_CONNECTED, a->got.id);
-	m.local_port = local_port;
-	if (netmsg_send(a->chan, &m, -1, 0))
-		log_debug("the gateway has gone");
 }
