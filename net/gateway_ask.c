@@ -413,6 +413,7 @@ static void ask_go(struct gw *gw, struct ask *a)
 		return;
 	}
 	if (a->m.proto == ALLOW_UDP) {
+		memcpy(a->m.name, a->v.name, sizeof(a->m.name));
 		ret = udp_open(gw, &a->m);
 		if (ret)
 			ask_fail(gw, a, -ret);

@@ -8,8 +8,6 @@
  *
  * LIMIT: an ICMP error outside does not become an error of the guest's
  * socket; its datagrams are lost.
- * LIMIT: sendmsg with an address is native, so it reaches only places that a
- * connect or sendto has asked for before.
  */
 #include "gateway_priv.h"
 

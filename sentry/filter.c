@@ -23,12 +23,18 @@
 #define FILTER_TRACE_DATA 1 /* exec decides on registers, never on this */
 #define FILTER_TREE	  2 /* CTL_OPTIMIZE: binary tree */
 
-static int filter_row(scmp_filter_ctx ctx, int nr, bool bare)
+enum filter_kind { JAILED, BARE, DATAGRAMS };
+
+static int filter_row(scmp_filter_ctx ctx, int nr, enum filter_kind kind)
 {
 	const struct sysrow *row = sysrow_find(nr);
+	bool bare = kind == BARE;
 
 	if (!row)
 		return 0;
+	if (kind == DATAGRAMS &&
+	    (nr == SCMP_SYS(sendmsg) || nr == SCMP_SYS(sendmmsg)))
+		return 0; /* the default */
 	switch (bare ? row->bare : row->jailed) {
 	case SYS_NATIVE:
 		return seccomp_rule_add_exact(ctx, SCMP_ACT_ALLOW, nr, 0);
@@ -45,10 +51,10 @@ static int filter_row(scmp_filter_ctx ctx, int nr, bool bare)
 	return -EINVAL;
 }
 
-static int filter_rows(scmp_filter_ctx ctx, bool bare)
+static int filter_rows(scmp_filter_ctx ctx, enum filter_kind kind)
 {
 	for (int nr = 0; nr < SYSNR_MAX; nr++) {
-		int err = filter_row(ctx, nr, bare);
+		int err = filter_row(ctx, nr, kind);
 
 		if (err) {
 			log_host(-err, "filter rule of call %d", nr);
@@ -100,7 +106,7 @@ int filter_export(void *ctx, struct sock_fprog *out)
 	return 0;
 }
 
-int filter_build(bool bare, struct sock_fprog *out)
+static int build(enum filter_kind kind, struct sock_fprog *out)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_NOTIFY);
 	int err;
@@ -109,13 +115,23 @@ int filter_build(bool bare, struct sock_fprog *out)
 		return -ENOMEM;
 	err = filter_setup(ctx);
 	if (!err)
-		err = filter_rows(ctx, bare);
+		err = filter_rows(ctx, kind);
 	if (!err)
 		err = filter_export(ctx, out);
 	seccomp_release(ctx);
 	if (err)
 		log_host(-err, "building the filter");
 	return err;
+}
+
+int filter_build(bool bare, struct sock_fprog *out)
+{
+	return build(bare ? BARE : JAILED, out);
+}
+
+int filter_build_datagrams(struct sock_fprog *out)
+{
+	return build(DATAGRAMS, out);
 }
 
 void filter_free(struct sock_fprog *prog)

@@ -15,6 +15,9 @@
  * by seccomp(2) with NEW_LISTENER; libseccomp does not load it.
  */
 int MUST_CHECK filter_build(bool bare, struct sock_fprog *out);
+/* The jailed column of a sandbox with rules about datagrams: sendmsg and
+ * sendmmsg are notified, so that where they go is opened and recorded. */
+int MUST_CHECK filter_build_datagrams(struct sock_fprog *out);
 /* The sentry's own filter (confine.h). */
 int MUST_CHECK filter_build_self(struct sock_fprog *out);
 /* Those of the gateway and of its maker of sockets (filter_net.c). */

@@ -11,8 +11,9 @@
 
 /* Borrowed constants. */
 struct sock_fprog filterdata_guest(bool bare);
-struct sock_fprog filterdata_self(void);    /* the sentry's own */
-struct sock_fprog filterdata_gateway(void); /* filter_net.c */
+struct sock_fprog filterdata_datagrams(void); /* filter_build_datagrams */
+struct sock_fprog filterdata_self(void);      /* the sentry's own */
+struct sock_fprog filterdata_gateway(void);   /* filter_net.c */
 struct sock_fprog filterdata_maker(void);
 
 #endif

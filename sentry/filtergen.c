@@ -17,6 +17,11 @@ struct sock_fprog filterdata_guest(bool bare)
 	return (struct sock_fprog){0};
 }
 
+struct sock_fprog filterdata_datagrams(void)
+{
+	return (struct sock_fprog){0};
+}
+
 struct sock_fprog filterdata_self(void)
 {
 	return (struct sock_fprog){0};
@@ -50,16 +55,17 @@ static void print_program(const char *name, const struct sock_fprog *p)
 
 int main(void)
 {
-	struct sock_fprog jailed, bare, self, gateway, maker;
+	struct sock_fprog jailed, bare, datagrams, self, gateway, maker;
 
 	if (filter_build(false, &jailed) || filter_build(true, &bare) ||
-	    filter_build_self(&self) || filter_build_gateway(&gateway) ||
-	    filter_build_maker(&maker))
+	    filter_build_datagrams(&datagrams) || filter_build_self(&self) ||
+	    filter_build_gateway(&gateway) || filter_build_maker(&maker))
 		die("cannot compile the filters");
 	printf("/* Made by sentry/filtergen.c; not edited. */\n"
 	       "#include \"sentry/filterdata.h\"\n\n");
 	print_program("jailed", &jailed);
 	print_program("bare", &bare);
+	print_program("datagrams", &datagrams);
 	print_program("self", &self);
 	print_program("gateway", &gateway);
 	print_program("maker", &maker);
@@ -67,11 +73,13 @@ int main(void)
 	       "(struct sock_filter *)(uintptr_t)(a)}\n\n"
 	       "struct sock_fprog filterdata_guest(bool is_bare)\n"
 	       "{\n\treturn is_bare ? PROGRAM(bare) : PROGRAM(jailed);\n}\n");
+	print_function("datagrams");
 	print_function("self");
 	print_function("gateway");
 	print_function("maker");
 	filter_free(&jailed);
 	filter_free(&bare);
+	filter_free(&datagrams);
 	filter_free(&self);
 	filter_free(&gateway);
 	filter_free(&maker);

@@ -240,6 +240,9 @@ void outside_start(struct sentry *s, pid_t init)
 	o->guest4 = g->guest4;
 	o->guest6 = g->guest6;
 	o->resolver4 = g->resolver4;
+	for (size_t i = 0; i < g->rules.count; i++)
+		o->datagrams |= g->rules.rules[i].allow &&
+				(g->rules.rules[i].protos & ALLOW_UDP);
 	pthread_mutex_init(&o->lock, NULL);
 	ret = spawn(g, &o->sock);
 	if (ret)
@@ -265,6 +268,13 @@ void outside_mounts(struct sentry *s)
 bool outside_on(const struct sentry *s)
 {
 	return s->outside;
+}
+
+bool outside_datagrams(const struct sentry *s)
+{
+	const struct outside *o = s->outside;
+
+	return o && o->datagrams;
 }
 
 bool outside_is_inside(const struct sentry *s, const struct netaddr *addr,

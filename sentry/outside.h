@@ -22,6 +22,8 @@ void outside_start(struct sentry *s, pid_t init);
 /* Its resolver becomes the guests' (resolv.conf). After the VFS is made. */
 void outside_mounts(struct sentry *s);
 bool outside_on(const struct sentry *s);
+/* Does a rule allow datagrams anywhere? Then sends are watched. */
+bool outside_datagrams(const struct sentry *s);
 
 /* -1: none. To be polled for reading; outside_event when it is ready. */
 int outside_fd(const struct sentry *s);
@@ -38,9 +40,11 @@ struct outside_ask {
 	uint8_t proto;
 	struct netaddr addr;
 	uint16_t port;
-	int wait_ms;  /* how long to wait for the outside connection; -1: on */
-	bool dialing; /* the outside connection is being made */
-	int chan;     /* -1: closed; to be closed by outside_ask_end */
+	int wait_ms;   /* how long to wait for the outside connection; -1: on */
+	bool datagram; /* of a send: the answer is good for others, too */
+	bool dialing;  /* the outside connection is being made */
+	int pid;       /* the process; 0: gone */
+	int chan;      /* -1: closed; to be closed by outside_ask_end */
 	struct netmsg got; /* the gateway's last word: name, rule */
 };
 
@@ -49,6 +53,9 @@ struct outside_ask {
  * (the call is marked denied); -errno for the guest; -ETIME: wait_ms are over
  * and the outside connection is still being made. */
 int MUST_CHECK outside_open(struct call *c, struct outside_ask *a);
+/* Was this process told a moment ago that it may send datagrams there? Never
+ * blocks. With the state lock. */
+bool outside_sends(struct call *c, struct outside_ask *a);
 /* After -ETIME, or -EINTR with a->dialing: 1 as above; 2: the guest's socket,
  * which is bound to that port, may be connected and stays in the making until
  * the outside is; or -errno. */

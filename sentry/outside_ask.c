@@ -79,7 +79,8 @@ static struct outside_known *known_slot(struct outside *o,
 	return &o->known[(h ^ a->proto) % OUTSIDE_KNOWN_MAX];
 }
 
-static void remember(struct outside *o, const struct outside_ask *a)
+static void remember(struct outside *o, const struct outside_ask *a, int pid,
+		     const struct netmsg *verdict)
 {
 	struct outside_known *k = known_slot(o, a);
 
@@ -87,24 +88,30 @@ static void remember(struct outside *o, const struct outside_ask *a)
 	k->addr = a->addr;
 	k->port = a->port;
 	k->proto = a->proto;
+	k->pid = pid;
 	k->until_ns = now_ns() + KNOWN_NS;
-	k->got = a->got;
+	k->got = *verdict;
 	pthread_mutex_unlock(&o->lock);
 }
 
 /* The verdict on a place into a->got. */
-static bool recall(struct outside *o, struct outside_ask *a)
+static bool recall(struct outside *o, struct outside_ask *a, int pid)
 {
 	const struct outside_known *k = known_slot(o, a);
 	bool found;
 
 	pthread_mutex_lock(&o->lock);
-	found = k->proto == a->proto && k->port == a->port &&
+	found = k->proto == a->proto && k->port == a->port && k->pid == pid &&
 		netaddr_equal(&k->addr, &a->addr) && k->until_ns > now_ns();
 	if (found)
 		a->got = k->got;
 	pthread_mutex_unlock(&o->lock);
 	return found;
+}
+
+bool outside_sends(struct call *c, struct outside_ask *a)
+{
+	return recall(c->s->outside, a, c->task->tg->pid);
 }
 
 static void refuse(struct call *c, const struct outside_ask *a)
@@ -131,11 +138,13 @@ static int record_open(struct call *c, struct outside_ask *a,
 	AUTO_FREE char *exe = NULL;
 	struct netmsg r = *m;
 
+	a->pid = 0;
 	memcpy(r.name, a->got.name, sizeof(r.name));
 	snprintf(ev.rule, sizeof(ev.rule), "%s", a->got.rule);
 	if (call_lock(c)) {
 		struct tgroup *tg = c->task->tg;
 
+		a->pid = tg->pid;
 		exe = tg->exe_path ? xstrdup(tg->exe_path) : NULL;
 		ev.pid = tgroup_vpid(tg);
 		ev.tid = task_vtid(c->task);
@@ -163,29 +172,36 @@ static int outcome(const struct outside_ask *a)
 /* After its verdict on what was not recorded yet. */
 static int go(struct call *c, struct outside_ask *a, struct netmsg *m, int most)
 {
+	const struct netmsg verdict = a->got;
 	int ret;
 
-	if (!a->got.value) {
+	if (!verdict.value) {
 		refuse(c, a);
 		return 0;
 	}
 	ret = record_open(c, a, m);
 	if (ret)
 		return -ECONNREFUSED;
-	remember(c->s->outside, a);
+	if (a->proto == ALLOW_TCP)
+		remember(c->s->outside, a, 0, &verdict);
 	netmsg_init(m, NETMSG_GO, m->id);
 	if (netmsg_send(a->chan, m, -1, 0))
 		return -ECONNREFUSED;
 	a->wait_ms = most;
 	a->dialing = true;
 	ret = hear(c, a, false);
-	return ret ? ret : outcome(a);
+	if (ret)
+		return ret;
+	ret = outcome(a);
+	if (ret == 1 && a->datagram && a->pid)
+		remember(c->s->outside, a, a->pid, &verdict);
+	return ret;
 }
 
 int outside_open(struct call *c, struct outside_ask *a)
 {
 	struct outside *o = c->s->outside;
-	bool known = recall(o, a);
+	bool known = a->proto == ALLOW_TCP && recall(o, a, 0);
 	struct netmsg m;
 	int ret, most = a->wait_ms;
 

@@ -17,13 +17,14 @@ struct outside_known {
 	struct netaddr addr;
 	uint16_t port;
 	uint8_t proto; /* 0: empty */
+	int pid;       /* of the process that may send; 0: any may connect */
 	uint64_t until_ns;
 	struct netmsg got; /* VERDICT, allowed */
 };
 
 struct outside {
 	int sock;
-	bool dead;
+	bool dead, datagrams;
 	struct netaddr guest4, guest6, resolver4;
 	uint64_t ids;	      /* atomic */
 	pthread_mutex_t lock; /* a leaf: known */

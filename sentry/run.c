@@ -235,7 +235,9 @@ static void make_first_task(struct run *r)
 
 static void load_filter(struct run *r)
 {
-	struct sock_fprog prog = filterdata_guest(r->s.bare);
+	struct sock_fprog prog = !r->s.bare && outside_datagrams(&r->s)
+					 ? filterdata_datagrams()
+					 : filterdata_guest(r->s.bare);
 	int ret = jail_filter(&r->jail, &prog);
 	if (ret)
 		die("cannot load the seccomp filter: %s; see `cloche doctor`",

@@ -197,8 +197,10 @@ static const struct argrule rules[] = {
 	RULE(seccomp, BOTH, EQ(0, 2)), RULE(seccomp, BOTH, EQ(0, 3)),
 
 	/* the network is private, abstract names too, and pathnames resolve
-	 * in the jail's empty root. LIMIT: so a pathname in msg_name is
-	 * ECONNREFUSED or ENOENT instead of found in the virtual tree */
+	 * in the jail's empty root. With rules about datagrams they
+	 * are notified (filter_build_datagrams). LIMIT: so a pathname in
+	 * msg_name is ECONNREFUSED or ENOENT instead of found in the virtual
+	 * tree */
 	RULE(sendmsg, JAIL), RULE(sendmmsg, JAIL),
 };
 

@@ -118,7 +118,16 @@ int netconnect_datagram(struct call *c, const struct sockop *op)
 	int ret;
 
 	ask_init(op, &a);
+	a.datagram = true;
 	ret = outside_open(c, &a);
 	outside_ask_end(&a);
 	return ret == 1 ? 0 : ret == 0 ? -ENETUNREACH : ret;
+}
+
+bool netconnect_datagram_known(struct call *c, const struct sockop *op)
+{
+	struct outside_ask a;
+
+	ask_init(op, &a);
+	return outside_sends(c, &a);
 }

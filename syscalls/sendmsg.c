@@ -5,7 +5,8 @@
  * a socket of the host. So the whole message (header, name, data, control) is
  * copied once, the name is resolved as by connect, descriptors in SCM_RIGHTS
  * become the sentry's copies of them, and the sentry sends on its copy of the
- * socket. In the jailed column both are native (filter_args.c).
+ * socket. In the jailed column both are native (filter_args.c), or watched
+ * (netsend.c).
  *
  * LIMIT: a message is at most SEND_MAX bytes (streams: a short write), and
  * SCM_CREDENTIALS are dropped: the receiver sees the sentry's.
@@ -342,6 +343,8 @@ static int64_t msg_run(struct call *c, unsigned count, int flags, bool many)
 
 int64_t h_sendmsg(struct call *c)
 {
+	if (!c->s->bare)
+		return netsend_call(c, 1);
 	return msg_run(c, 1, arg_int(c, 2), false);
 }
 
@@ -351,5 +354,7 @@ int64_t h_sendmmsg(struct call *c)
 
 	if (count > IOV_MAX_NR)
 		count = IOV_MAX_NR; /* as the kernel does */
+	if (!c->s->bare)
+		return netsend_call(c, count);
 	return msg_run(c, count, arg_int(c, 3), true);
 }

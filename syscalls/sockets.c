@@ -400,6 +400,8 @@ int64_t h_sendto(struct call *c)
 		send_fini(so);
 		return err;
 	}
+	if (so->op.leaves && netconnect_datagram_known(c, &so->op))
+		so->op.leaves = false;
 	if (so->op.dirfd < 0 && !so->op.leaves) {
 		ret = send_now(so, MSG_DONTWAIT);
 		if (ret == -EPIPE && !(so->flags & MSG_NOSIGNAL))

@@ -70,6 +70,11 @@ bool netconnect_under_way(const struct sockop *op);
 int64_t netconnect_call(struct call *c, struct sockop *op);
 /* In a worker: may datagrams go to op->out_addr? 0 or -errno. */
 int MUST_CHECK netconnect_datagram(struct call *c, const struct sockop *op);
+/* Has this process been told so a moment ago? Never blocks; state lock. */
+bool netconnect_datagram_known(struct call *c, const struct sockop *op);
+/* sendmsg, sendmmsg of count messages, where datagrams are watched. May return
+ * CALL_DEFERRED. */
+int64_t netsend_call(struct call *c, unsigned count);
 
 /* SIGPIPE for the calling thread, as the kernel would have sent it. */
 void sockets_sigpipe(struct call *c);

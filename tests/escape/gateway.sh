@@ -147,6 +147,14 @@ check datagrams python udp://93.184.216.34:7 -- "
 u=socket.socket(type=2); u.settimeout(5); u.sendto(b'a',(H,7))
 assert u.recvfrom(9)==(b'echo a',(H,7)); u.connect((H,7)); u.send(b'b')
 assert u.recv(9)==b'echo b'; assert u.getpeername()==(H,7)"
+check datagrams-by-sendmsg python udp://93.184.216.34:7 -- "
+u=socket.socket(type=2); u.settimeout(5); u.sendmsg([b'c'],[],0,(H,7))
+assert u.recvfrom(9)==(b'echo c',(H,7))
+fails('ENETUNREACH',u.sendmsg,[b'd'],[],0,(H,8))
+a,b=socket.socketpair(); socket.send_fds(a,[b'x'],[1]); m=socket.recv_fds(b,9,1)
+assert m[0]==b'x' and len(m[1])==1
+b.sendmsg([b'y']); assert a.recv(9)==b'y'"
+check datagrams-are-recorded recorded net.open '"proto":"udp"'
 check many-at-once python 93.184.216.34 -- "
 import threading
 def f(i):
