@@ -210,6 +210,30 @@ static int dev_open(struct vfs_ctx *ctx, struct inode *inode,
 	return err ? err : register_fd(inode, dentry, fd, out, VFS_OPENED);
 }
 
+/* LIMIT: fstat of such a descriptor shows the node in /dev. */
+static int open_by_number(struct vfs_ctx *ctx, void *arg, dev_t rdev, int flags,
+			  struct vfs_opened *out)
+{
+	struct devfs *d = arg;
+	int err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct dev_row *r = &rows[i];
+
+		if (rdev != makedev(r->maj, r->min) || r->kind > DEV_PTMX)
+			continue;
+		if (r->kind == DEV_TTY)
+			return open_tty(ctx, d->node[i], flags, out);
+		if (r->kind == DEV_PTMX)
+			return open_ptmx(d->node[i], NULL, flags, out);
+		out->kind = VFS_OPENED;
+		err = open_device(d->cfg.host_dev, r->name, rdev, flags,
+				  &out->fd);
+		return err == -ENOENT ? -ENXIO : err;
+	}
+	return -ENXIO;
+}
+
 /* What the kernel shows of any descriptor of the slave, however it was made:
  * ttyname(3) compares a descriptor with the path by these. */
 static void pts_getattr(const struct inode *inode, struct statx *out)
@@ -551,5 +575,7 @@ int devfs_mount(struct vfs *vfs, const char *guest,
 		return err;
 	register_host_nodes(vfs, d, guest);
 	register_pts(sb);
+	vfs->open_device = open_by_number;
+	vfs->device_arg = d;
 	return 0;
 }

@@ -127,6 +127,17 @@ static int ov_open_fifo(struct vfs_ctx *ctx, struct ov_node *n,
 	return 0;
 }
 
+/* A node that a virtual root made: one of /dev's, or without a driver. */
+static int ov_open_device(struct vfs_ctx *ctx, struct ov_node *n, int flags,
+			  struct vfs_opened *out)
+{
+	struct vfs *vfs = n->ov->sb->vfs;
+
+	if (!vfs->open_device)
+		return -ENXIO;
+	return vfs->open_device(ctx, vfs->device_arg, n->rdev, flags, out);
+}
+
 int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
 	    int flags, struct vfs_opened *out)
 {
@@ -144,6 +155,8 @@ int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
 		return ov_open_fifo(ctx, n, dentry, flags, out);
 	case S_IFLNK:
 		return -ELOOP;
+	case S_IFCHR:
+		return ov_open_device(ctx, n, flags, out);
 	}
 	return -ENXIO;
 }

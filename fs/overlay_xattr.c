@@ -251,8 +251,6 @@ ssize_t ov_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
 		return xattr_get(n, name, buf, size);
 	if (op == VFS_XATTR_LIST)
 		return xattr_list(n, buf, size);
-	if (!xattr_shown(name))
-		return -EPERM;
 	ret = op == VFS_XATTR_SET ? xattr_set(n, name, buf, size, flags)
 				  : xattr_remove(n, name);
 	if (ret < 0)

@@ -219,6 +219,11 @@ struct vfs {
 	struct list origins;	    /* of renamed directories; dentry.c */
 	struct vfs_writer *writers; /* overlay_base.c; number 1 is the first */
 	uint32_t nwriters;
+	/* Opens a character device by its number, for a node that was made
+	 * elsewhere than in /dev; NULL: none can be. Set by devfs. */
+	int (*open_device)(struct vfs_ctx *ctx, void *arg, dev_t rdev,
+			   int flags, struct vfs_opened *out);
+	void *device_arg;
 	bool protect_symlinks, protect_hardlinks; /* fs.protected_* */
 	int protect_fifos, protect_regular;	  /* of the host */
 };

@@ -65,8 +65,14 @@ TEST(bad_names)
 	memset(n + 5, 'n', 290);
 	ERR(setxattr("f", n, "1", 1, 0), ERANGE);
 	ERR(getxattr("none", "user.a", b, 8), ENOENT);
-	if (geteuid())
+	if (geteuid()) {
 		ERR(setxattr("f", "trusted.a", "1", 1, 0), EPERM);
+		ERR(getxattr("f", "trusted.a", b, 8), ENODATA);
+	} else {
+		OK(setxattr("f", "trusted.a", "1", 1, 0));
+		EQ(getxattr("f", "trusted.a", b, 8), 1);
+		OK(removexattr("f", "trusted.a"));
+	}
 }
 
 TEST(lower_file_takes_attributes_without_losing_data)
