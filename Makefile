@@ -57,9 +57,10 @@ HARD := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=3 -fPIE
 endif
 override CFLAGS += $(CSTD) $(WARN) $(HARD) $(PKG_CFLAGS)
 override LDFLAGS += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SAN)
-LDLIBS = $(PKG_LIBS) -lpthread
+LDLIBS = $(PKG_LIBS) -lpthread -lm
 
-SRCS := $(filter-out loader/stub%.c sentry/cli/main.c sentry/filtergen.c,$(wildcard \
+SRCS := $(filter-out loader/stub%.c sentry/cli/main.c sentry/filtergen.c \
+	bench/cost/preload.c,$(wildcard bench/cost/*.c \
 	sentry/base/*.c loader/*.c fs/*.c net/*.c sentry/*.c \
 	sentry/policy/*.c sentry/audit/*.c syscalls/*.c sentry/session/*.c \
 	sentry/cli/*.c))
@@ -79,10 +80,12 @@ all: $(BIN)
 include loader/stub.mk
 include tests/tests.mk
 FUZZ_FLAGS += $(CLANG_WARN)
-EMBEDDED := $(FILTERDATA) $(B)/loader/stubimage.o
+EMBEDDED := $(FILTERDATA) $(B)/loader/stubimage.o $(B)/bench/cost/sites.o \
+	$(B)/bench/cost/preloadimage.o
 $(FUZZ_BINS): $(EMBEDDED)
-$(FUZZ_BINS): private LDLIBS = $(EMBEDDED) $(PKG_LIBS) -lpthread
+$(FUZZ_BINS): private LDLIBS = $(EMBEDDED) $(PKG_LIBS) -lpthread -lm
 include bench/bench.mk
+include bench/cost/cost.mk
 
 # V=1 shows the commands.
 V ?= 0

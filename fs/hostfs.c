@@ -11,6 +11,8 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 
+#include "../sentry/base/costs.h"
+
 enum { HOSTFS_OPEN_MAX = 256 };
 
 #define HOST_LARGEFILE 0100000 /* O_LARGEFILE is 0 in 64-bit headers */
@@ -267,14 +269,19 @@ int hostfs_open_root(struct hostfs *fs, const char *path, struct hostdir **dir,
 
 int hostfs_stat(struct hostdir *d, const char *name, struct stat *st)
 {
-	int fd = hostdir_fd(d);
+	int ret = 0, fd = hostdir_fd(d);
+	enum costs_part back;
 
 	if (fd < 0)
 		return fd;
 	if (d->kernel)
 		return -ENOENT;
+	back = costs_enter(COSTS_HOST);
 	if (fstatat(fd, name, st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		return errno == ENOTDIR ? -ENOENT : hostfs_errno(errno);
+		ret = errno == ENOTDIR ? -ENOENT : hostfs_errno(errno);
+	costs_leave(back);
+	if (ret)
+		return ret;
 	if (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode) ||
 	    S_ISDIR(st->st_mode))
 		return 0;

@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "base/costs.h"
 #include "gmem.h"
 #include "notify.h"
 #include "sentry.h"
@@ -150,15 +151,18 @@ int call_fd(struct call *c, gfd_t gfd)
 static int addfd_uninterrupted(struct call *c, struct seccomp_notif_addfd *add)
 {
 	sigset_t urg, old;
+	enum costs_part back;
 	int ret;
 
 	sigemptyset(&urg);
 	sigaddset(&urg, SIGURG);
 	if (c->block_fn)
 		pthread_sigmask(SIG_BLOCK, &urg, &old);
+	back = costs_enter(COSTS_ANSWER);
 	ret = ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_ADDFD, add);
 	if (ret < 0)
 		ret = -errno;
+	costs_leave(back);
 	if (c->block_fn)
 		pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return ret;

@@ -62,6 +62,7 @@ struct config {
 	char *audit; /* FILE, "fd:N", "unix:PATH", "-" or NULL */
 	bool audit_all;
 	int audit_head_fd;    /* -1: none */
+	int costs_fd;	      /* there the sentry's own times go; -1 */
 	bool quiet;	      /* no refusal lines */
 	bool diff, json;      /* --diff, --json */
 	bool patch, stat, by; /* --patch, --stat, --by */

@@ -3,6 +3,8 @@
  */
 #include "gmem.h"
 
+#include "base/costs.h"
+
 #include <sys/uio.h>
 
 enum { GMEM_PAGE = 4096, GMEM_CHUNK = 256 };
@@ -16,11 +18,14 @@ int gmem_read(pid_t tid, gaddr_t addr, void *buf, size_t len)
 {
 	struct iovec l = {buf, len};
 	struct iovec r = {(void *)(uintptr_t)addr, len};
+	enum costs_part back;
 	ssize_t n;
 
 	if (!len)
 		return 0;
+	back = costs_enter(COSTS_MEMORY);
 	n = process_vm_readv(tid, &l, 1, &r, 1, 0);
+	costs_leave(back);
 	if (n < 0)
 		return gmem_errno();
 	return (size_t)n == len ? 0 : -EFAULT;
@@ -30,11 +35,14 @@ int gmem_write(pid_t tid, gaddr_t addr, const void *buf, size_t len)
 {
 	struct iovec l = {(void *)(uintptr_t)buf, len};
 	struct iovec r = {(void *)(uintptr_t)addr, len};
+	enum costs_part back;
 	ssize_t n;
 
 	if (!len)
 		return 0;
+	back = costs_enter(COSTS_MEMORY);
 	n = process_vm_writev(tid, &l, 1, &r, 1, 0);
+	costs_leave(back);
 	if (n < 0)
 		return gmem_errno();
 	return (size_t)n == len ? 0 : -EFAULT;

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "base/costs.h"
 #include "dispatch.h"
 #include "trace.h"
 #include "workers.h"
@@ -67,6 +68,7 @@ static bool row_may_continue(const struct call *c)
 static void notify_send(struct call *c, int64_t r)
 {
 	struct seccomp_notif_resp resp = {.id = c->id};
+	enum costs_part back;
 
 	if (r == CALL_CONTINUE) {
 		BUG_ON(!row_may_continue(c));
@@ -76,9 +78,11 @@ static void notify_send(struct call *c, int64_t r)
 	} else {
 		resp.val = r;
 	}
+	back = costs_enter(COSTS_ANSWER);
 	if (ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 &&
 	    errno != ENOENT)
 		log_host(errno, "answering a call");
+	costs_leave(back);
 }
 
 void notify_reply(struct call *c, int64_t r)
@@ -150,10 +154,12 @@ void *notify_main(void *arg)
 	struct seccomp_notif req;
 
 	while (notify_recv(s, &req) == 0) {
+		enum costs_part idle = costs_enter(COSTS_SENTRY);
 		struct call *c = call_new(s);
 
 		notify_take(c, &req);
 		notify_reply(c, notify_run(c));
+		costs_leave(idle);
 	}
 	return NULL;
 }

@@ -25,6 +25,7 @@
 #include <time.h>
 
 #include "audit/audit.h"
+#include "base/costs.h"
 #include "command.h"
 #include "confine.h"
 #include "exec.h"
@@ -154,13 +155,23 @@ static void raise_nofile(struct config *cfg)
 		log_debug("NOFILE: %s", strerror(errno));
 }
 
+static unsigned timed_mask(void *policy, const char *path, unsigned inherited,
+			   uint32_t *rule)
+{
+	enum costs_part back = costs_enter(COSTS_POLICY);
+	unsigned mask = policy_mask(policy, path, inherited, rule);
+
+	costs_leave(back);
+	return mask;
+}
+
 static void make_vfs(struct run *r)
 {
 	struct sentry *s = &r->s;
 	struct vfs_config vc = {
 		.store_fd = r->jail.store_fd,
 		.store_emulated = s->bare,
-		.mask = policy_mask,
+		.mask = timed_mask,
 		.mask_arg = s->policy,
 		.owner_uid = s->cfg->uid,
 		.owner_gid = s->cfg->gid,
@@ -587,6 +598,8 @@ static int finish(struct run *r)
 		s->cfg->after(s->cfg, s->vfs, s->audit);
 	jail_fini(&r->jail); /* bare mode's store was looked at till now */
 	audit_close(s->audit, status);
+	if (s->cfg->costs_fd >= 0 && costs_write(s->cfg->costs_fd))
+		log_host(errno, "writing the costs");
 	return status;
 }
 
@@ -601,6 +614,8 @@ int sentry_run(struct config *cfg)
 	default_limits(&cfg->limits);
 	raise_nofile(cfg);
 	sentry_init(s, cfg);
+	if (cfg->costs_fd >= 0)
+		costs_enable();
 	if (notify_check_sizes())
 		die("this kernel has no seccomp user notification; Linux 5.19 "
 		    "or newer is needed");

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/costs.h"
 #include "ctty.h"
 #include "exec.h"
 #include "sentry.h"
@@ -389,9 +390,11 @@ static void on_stop(struct sentry *s, struct trace *tr, pid_t tid, int status)
 		on_fork(s, tr, tid, event);
 		return;
 	case PTRACE_EVENT_EXEC:
+		(void)costs_enter(COSTS_EXEC);
 		exec_event(s, tid);
 		return;
 	case PTRACE_EVENT_SECCOMP:
+		(void)costs_enter(COSTS_EXEC);
 		exec_stop(s, tid);
 		return;
 	case PTRACE_EVENT_STOP:
@@ -441,6 +444,7 @@ static void *trace_main(void *arg)
 	if (tr->start_error)
 		return NULL;
 	for (;;) {
+		enum costs_part idle;
 		int status;
 		pid_t tid = waitpid(-1, &status, __WALL);
 
@@ -450,10 +454,12 @@ static void *trace_main(void *arg)
 			run_requests(s, tr);
 			continue;
 		}
+		idle = costs_enter(COSTS_TRACE);
 		if (WIFSTOPPED(status))
 			on_stop(s, tr, tid, status);
 		else
 			on_gone(s, tr, tid, status);
+		costs_leave(idle);
 	}
 	return NULL;
 }

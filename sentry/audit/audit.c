@@ -24,6 +24,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "../base/costs.h"
 #include "batch.h"
 #include "chain.h"
 #include "denials.h"
@@ -299,6 +300,8 @@ static void audit_record(struct audit *a, const struct audit_event *ev)
 
 void audit_emit(struct audit *a, const struct audit_event *ev)
 {
+	enum costs_part back = costs_enter(COSTS_AUDIT);
+
 	pthread_mutex_lock(&a->lock);
 	a->count++;
 	if (ev->verdict == AUDIT_DENY && !ev->probe)
@@ -306,6 +309,7 @@ void audit_emit(struct audit *a, const struct audit_event *ev)
 	if (a->fd >= 0)
 		audit_record(a, ev);
 	pthread_mutex_unlock(&a->lock);
+	costs_leave(back);
 }
 
 int audit_flush(struct audit *a)

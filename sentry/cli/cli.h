@@ -30,9 +30,10 @@ extern const struct cli_command cli_commands[];
 extern const struct opt cli_run_options[], cli_audit_options[],
 	cli_doctor_options[], cli_exec_options[], cli_ls_options[],
 	cli_stop_options[], cli_rm_options[], cli_diff_options[],
-	cli_apply_options[], cli_export_options[];
+	cli_apply_options[], cli_export_options[], cli_bench_options[];
 
 int cli_run(int argc, char **argv);
+int cli_bench(int argc, char **argv);
 int cli_audit(int argc, char **argv);
 int cli_policy(int argc, char **argv);
 int cli_doctor(int argc, char **argv);

@@ -75,6 +75,12 @@ const struct cli_command cli_commands[] = {
 	{"doctor", cli_doctor, "doctor [--json]",
 	 "what this machine allows, and which walls will stand",
 	 cli_doctor_options, NULL},
+	{"bench", cli_bench, "bench [options] [-- CMD [ARG...]]",
+	 "what interception costs here, or costs CMD", cli_bench_options,
+	 "Without CMD: each mechanism that can intercept a call, in ns. With "
+	 "CMD: natively,\nby cloche, and by the peers that are installed, in "
+	 "pairs, with medians and ratios.\nNatively and by a peer CMD changes "
+	 "what it changes: --prepare can undo that.\n"},
 	{"help", cli_help, "help [COMMAND]", "this text, or a command's", NULL,
 	 NULL},
 	{"version", cli_version, "version", "print the version", NULL, NULL},

@@ -248,6 +248,8 @@ const struct opt cli_run_options[] = {
 	 "decisions (default) or all"},
 	{"audit-head", 0, "fd:N", OPT_FD, AT(cfg.audit_head_fd), NULL,
 	 "give out the stream's final hash"},
+	{"costs", 0, "fd:N", OPT_FD, AT(cfg.costs_fd), NULL,
+	 "afterwards, where the sentry's time went, as JSON"},
 	{"quiet", 'q', NULL, OPT_FLAG, AT(cfg.quiet), NULL,
 	 "do not list what was refused"},
 	{"diff", 0, NULL, OPT_FLAG, AT(cfg.diff), NULL,
@@ -444,6 +446,7 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 	int first, got;
 
 	o.cfg.audit_head_fd = -1;
+	o.cfg.costs_fd = -1;
 	o.cfg.profile = "agent";
 	first = config_policies(&o, argc, argv);
 	if (!first)

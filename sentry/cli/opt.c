@@ -388,7 +388,7 @@ void opt_help(const struct opt *table, struct strbuf *out)
 		char left[80];
 		int n;
 
-		if (table->type == OPT_MISSING)
+		if (table->type == OPT_MISSING || !table->help)
 			continue;
 		n = table->letter ? snprintf(left, sizeof(left), "  -%c, --%s",
 					     table->letter, table->name)

@@ -34,9 +34,10 @@ struct opt {
 	char letter;	  /* 0: none */
 	const char *arg;  /* of the help: "PATH"; NULL: takes no value */
 	enum opt_type type;
-	size_t offset;	  /* in the target */
-	opt_check check;  /* may be NULL */
-	const char *help; /* OPT_MISSING: what is missing */
+	size_t offset;	 /* in the target */
+	opt_check check; /* may be NULL */
+	/* OPT_MISSING: what is missing. NULL: our own use, not shown. */
+	const char *help;
 };
 
 /*

@@ -45,7 +45,8 @@ static int audit_fd(const struct config *cfg)
  * given to write to. */
 static int let_go(const struct config *cfg, int *ready)
 {
-	int keep[3] = {*ready, audit_fd(cfg), cfg->audit_head_fd};
+	int keep[4] = {*ready, audit_fd(cfg), cfg->audit_head_fd,
+		       cfg->costs_fd};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), next = 3;
 
 	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
@@ -54,7 +55,7 @@ static int let_go(const struct config *cfg, int *ready)
 	for (;;) { /* the lowest of them that is not below `next` */
 		int low = -1;
 
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < (int)ARRAY_SIZE(keep); i++)
 			if (keep[i] >= next && (low < 0 || keep[i] < low))
 				low = keep[i];
 		if (low < 0)
