@@ -2,7 +2,7 @@
  * core.h - what the files of the VFS core tell each other.
  *
  * Included by dentry.c, inode.c, perm.c, walk.c, open.c, namei.c, readdir.c,
- * xattr.c, identify.c and vfs.c only. File systems use vfs_fs.h.
+ * xattr.c, identify.c, watch.c and vfs.c only. File systems use vfs_fs.h.
  *
  * Lifetimes: dentries are freed by dentry_prune and nowhere else. Within one
  * operation a pointer to a dentry, once seen, therefore stays good without a
@@ -130,6 +130,8 @@ int MUST_CHECK walk_child(struct vfs_ctx *ctx, struct dentry *dir,
 
 /* ---- others ------------------------------------------------------------ */
 
+/* watch.c */
+void watch_fini(struct vfs *vfs);
 /* identify.c */
 void objects_fini(struct vfs *vfs);
 void objects_store_event(void *arg, dev_t dev, ino_t ino,

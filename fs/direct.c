@@ -337,11 +337,13 @@ static ssize_t direct_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
 	return ret < 0 ? direct_errno(errno) : ret;
 }
 
-static int direct_watch(struct vfs_ctx *ctx, struct inode *inode, int *opath_fd)
+static int direct_watch(struct vfs_ctx *ctx, struct inode *inode,
+			struct dentry *dentry, int *opath_fd)
 {
 	struct ov_node *n = ov_node(inode);
 
 	(void)ctx;
+	(void)dentry;
 	return ov_lower_path(n, opath_fd);
 }
 

@@ -82,6 +82,7 @@ static int open_inode(struct vfs_ctx *ctx, struct inode *inode,
 	if (err)
 		return err;
 	out->created = created;
+	out->watched = vfs_watched(inode, dentry) != 0;
 	if (!out->ref.inode) {
 		out->ref.inode = inode_get(inode);
 		out->ref.dentry = dentry_get(dentry);
@@ -358,8 +359,8 @@ void vfs_text_put(struct inode *inode)
 	inode_put(inode);
 }
 
-/* ---- locks and watches
- * ----------------------------------------------------------- */
+/* ---- locks
+ * ----------------------------------------------------------------------- */
 
 int vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 			int *fd, struct vfs_job **job)
@@ -379,16 +380,4 @@ int vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 		err = -EINVAL;
 	vfs_opened_fini(&o);
 	return err;
-}
-
-int vfs_watch_target(struct vfs_ctx *ctx, const struct vref *ref, int *opath_fd)
-{
-	struct inode *i = ref->inode;
-	int err = perm_check(ctx, ref->dentry, i, R_OK);
-
-	if (err)
-		return err;
-	if (i->ops->watch_target)
-		return i->ops->watch_target(ctx, i, opath_fd);
-	return vfs_opath_standin(ctx->vfs, i, ref->dentry, opath_fd);
 }

@@ -157,6 +157,8 @@ void ov_release(struct inode *inode)
 	if (n->side[0] && !n->ov->dead)
 		store_side_remove(n->ov->store, n->side, false);
 	ov_xattr_free(n);
+	if (n->quiet)
+		close(ov_quiet_take(n));
 	if (n->lhost)
 		hostdir_put(n->lhost);
 	ov_set_parent(n, NULL, NULL);

@@ -227,8 +227,7 @@ static int ov_set_times(struct ov_node *n, const struct vfs_attr *attr)
 	return 0;
 }
 
-/* The set-id bits go to the object; a chmod of it also tells watchers. */
-static int ov_mode_to_object(struct ov_node *n)
+int ov_mode_to_object(struct ov_node *n)
 {
 	mode_t mode = S_ISDIR(n->inode->type) ? 0700 : ov_object_mode(n);
 	const char *name;

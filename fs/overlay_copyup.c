@@ -31,6 +31,7 @@ struct ov_copy {
 	bool finished;
 	unsigned refs; /* under the state lock */
 	int src, dst;
+	bool quiet; /* dst is watched: overlay_quiet.c */
 	struct stat st; /* of the lower file before the copy */
 };
 
@@ -122,14 +123,17 @@ static int copy_data(struct ov_copy *c, const volatile int *cancel)
 
 /* ---- publishing ------------------------------------------------------ */
 
-static int copy_publish(struct ov_node *n, int dst)
+static int copy_publish(struct ov_node *n, const struct ov_copy *c)
 {
 	struct timespec t[2] = {n->atime, n->mtime};
 	struct stat st;
 
-	if (fchmod(dst, ov_object_mode(n)) < 0 || futimens(dst, t) < 0 ||
-	    fstat(dst, &st) < 0)
+	if (c->quiet ? ov_quiet_publish(n, c->dst) < 0
+		     : fchmod(c->dst, ov_object_mode(n)) < 0 ||
+			       futimens(c->dst, t) < 0)
 		return ov_store_errno(errno, "copy-up attributes");
+	if (fstat(c->dst, &st) < 0)
+		return -EIO;
 	n->ctime_mark = st.st_ctim;
 	n->upper = n->meta = true;
 	ov_pin(n);
@@ -140,13 +144,16 @@ static int copy_publish(struct ov_node *n, int dst)
 static int copy_nothing(struct ov_node *n)
 {
 	struct timespec now[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
-	const char *name;
-	int dirfd, ret = ov_object_place(n, &dirfd, &name);
+	AUTO_CLOSE int fd = ov_quiet_take(n);
+	bool quiet = fd >= 0;
+	int ret = quiet ? 0 : ov_object_open_quiet(n, O_WRONLY, &fd);
 
 	if (ret < 0)
 		return ret;
-	if (fchmodat(dirfd, name, ov_object_mode(n), 0) < 0 ||
-	    utimensat(dirfd, name, now, AT_SYMLINK_NOFOLLOW) < 0)
+	if (quiet)
+		now[0].tv_nsec = UTIME_OMIT;
+	if ((!quiet && fchmod(fd, ov_object_mode(n)) < 0) ||
+	    futimens(fd, now) < 0)
 		return ov_store_errno(errno, "truncating open");
 	n->upper = n->meta = true;
 	ov_pin(n);
@@ -164,14 +171,16 @@ static void copy_put(struct ov_copy *c)
 	free(c);
 }
 
-static int copy_open(struct ov_node *n, int *src, int *dst)
+static int copy_open(struct ov_node *n, struct ov_copy *c)
 {
 	struct stat st;
-	int ret = ov_lower_open(n, O_RDONLY, src, &st);
+	int ret = ov_lower_open(n, O_RDONLY, &c->src, &st);
 
 	if (ret < 0)
 		return ret == -ESTALE ? -ENOENT : ret;
-	return ov_object_open_quiet(n, O_RDWR, dst);
+	c->dst = ov_quiet_take(n);
+	c->quiet = c->dst >= 0;
+	return c->quiet ? 0 : ov_object_open_quiet(n, O_RDWR, &c->dst);
 }
 
 static struct vfs_job *copy_job(struct ov_node *n, struct ov_copy *c,
@@ -201,7 +210,7 @@ static int copy_start(struct ov_node *n, struct vfs_job **job)
 	pthread_cond_init(&c->cond, NULL);
 	c->src = c->dst = -1;
 	c->refs = 1;
-	ret = copy_open(n, &c->src, &c->dst);
+	ret = copy_open(n, c);
 	if (!ret) {
 		n->copy = c;
 		*job = copy_job(n, c, true);
@@ -214,13 +223,13 @@ static int copy_start(struct ov_node *n, struct vfs_job **job)
 static int copy_inline(struct ov_node *n)
 {
 	struct ov_copy c = {.src = -1, .dst = -1};
-	int ret = copy_open(n, &c.src, &c.dst);
+	int ret = copy_open(n, &c);
 
 	if (!ret)
 		ret = copy_data(&c, NULL);
 	if (!ret) {
 		ov_base_copied(n, &c.st, c.dst);
-		ret = copy_publish(n, c.dst);
+		ret = copy_publish(n, &c);
 	} else if (c.dst >= 0 && ftruncate(c.dst, 0) < 0)
 		log_host(errno, "ftruncate");
 	auto_close_fd(&c.src);
@@ -292,7 +301,7 @@ static int copy_finish(struct ov_node *n, struct ov_copy *c, int result)
 	if (!n->upper) {
 		if (!result) {
 			ov_base_copied(n, &c->st, c->dst);
-			result = copy_publish(n, c->dst);
+			result = copy_publish(n, c);
 		} else if (ftruncate(c->dst, 0) < 0)
 			log_host(errno, "ftruncate");
 	}

@@ -124,6 +124,9 @@ int ov_remove_name(struct ov_node *dir, const char *name, struct ov_node *n)
 		fd = ov_mirror_fd(dir);
 		if (fd < 0)
 			return fd;
+		/* Ours must not be what keeps a watched directory alive. */
+		if (S_ISDIR(n->inode->type))
+			ov_mirror_close(n);
 		if (unlinkat(fd, name,
 			     S_ISDIR(n->inode->type) ? AT_REMOVEDIR : 0) < 0)
 			return ov_store_errno(errno, "unlink");

@@ -27,7 +27,7 @@ int ov_store_errno(int err, const char *what)
 	return -EIO;
 }
 
-static void ov_mirror_close(struct ov_node *dir)
+void ov_mirror_close(struct ov_node *dir)
 {
 	struct ov_dir *d = dir->dir;
 
@@ -273,7 +273,7 @@ int ov_object_keep(struct ov_node *n, struct ov_entry *e)
 		return 0;
 	}
 	/* A watcher must not see us open the file: see below, then. */
-	if (last && (!n->upper || (!e->dir->dir->populated &&
+	if (last && (!n->upper || (!e->dir->inode->watch &&
 				   !store_busy(s, fd, e->name)))) {
 		/* Known to the core by number, perhaps; nobody holds it. */
 		vfs_object_del(n->ov->sb->vfs, store_dev(s), n->sino);

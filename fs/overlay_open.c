@@ -1,7 +1,10 @@
 /*
  * overlay_open.c - descriptors of overlay objects, and watch targets.
  *
- * LIMIT: reads of a lower file do not show IN_OPEN and IN_ACCESS to watchers.
+ * Reads of a lower file happen on the host's. Where a guest watches for them,
+ * its object in the store is opened and closed in its stead.
+ * LIMIT: a watcher sees one IN_ACCESS and the close as soon as a lower file is
+ * opened for reading.
  */
 #include "overlay_priv.h"
 
@@ -65,14 +68,37 @@ static int ov_open_lower(struct ov_node *n, struct dentry *dentry, int flags,
 	return ret;
 }
 
+/* Best effort: a read is no change of the overlay, and never fails for this. */
+static void ov_tell_read(struct ov_node *n, const struct dentry *dentry)
+{
+	const struct timespec t[2] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+	const char *name;
+	int dirfd, fd;
+
+	if (!(vfs_watched(n->inode, dentry) & INODE_WATCHED_READS) ||
+	    !n->object || n->upper || ov_object_place(n, &dirfd, &name) < 0)
+		return;
+	fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* The access time alone: IN_ACCESS. */
+	if (futimens(fd, t) < 0)
+		log_host(errno, "futimens");
+	close(fd);
+}
+
 static int ov_open_reg(struct vfs_ctx *ctx, struct ov_node *n,
 		       struct dentry *dentry, int flags, struct vfs_opened *out)
 {
 	bool writes = ov_writes(flags);
 	int ret;
 
-	if (!writes && !n->upper)
-		return ov_open_lower(n, dentry, flags, &out->fd);
+	if (!writes && !n->upper) {
+		ret = ov_open_lower(n, dentry, flags, &out->fd);
+		if (!ret)
+			ov_tell_read(n, dentry);
+		return ret;
+	}
 	if (writes) {
 		ret = ov_copy_up(n, dentry, flags & O_TRUNC, &out->job);
 		if (ret == -EINPROGRESS) {
@@ -176,7 +202,7 @@ int overlay_make_store(struct vfs_ctx *ctx, struct inode *inode,
 }
 
 int overlay_watch_target(struct vfs_ctx *ctx, struct inode *inode,
-			 int *opath_fd)
+			 struct dentry *dentry, int *opath_fd)
 {
 	struct ov_node *n = ov_node(inode);
 	const char *name;
@@ -192,10 +218,16 @@ int overlay_watch_target(struct vfs_ctx *ctx, struct inode *inode,
 	}
 	if (!n->object) {
 		/* At its first place; other names join when they are used. */
-		ret = ov_object_make(n, NULL, NULL);
+		bool named = dentry && dentry->parent && !dentry->deleted &&
+			     dentry->parent->inode->sb == inode->sb;
+
+		ret = ov_object_make(n, named ? ov_parent_of(dentry) : NULL,
+				     named ? dentry->name : NULL);
 		if (ret < 0)
 			return ret;
 	}
+	if (S_ISREG(inode->type))
+		ov_quiet_prepare(n);
 	ret = ov_object_place(n, &dirfd, &name);
 	if (ret < 0)
 		return ret;

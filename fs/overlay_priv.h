@@ -59,6 +59,7 @@ struct ov {
 	struct list nodes;   /* every ov_node */
 	struct list mirrors; /* ov_dirs with a descriptor, oldest first */
 	unsigned mirror_fds;
+	unsigned quiet_fds; /* ov_node.quiet that are set */
 	struct ov_node *root; /* counted through its inode */
 	bool dead;
 };
@@ -118,6 +119,7 @@ struct ov_node {
 	char side[STORE_NAME_MAX]; /* "" if none */
 	bool unlinked_watch;	   /* STORE_CLOSED is asked for */
 	bool setid_armed;	   /* the object bears the set-id bits */
+	int quiet; /* descriptor + 1 for a copy-up with few events, or 0 */
 	bool birthless;		   /* O_TMPFILE|O_EXCL: never linkable */
 	bool standin;		   /* see overlay_standin.c; base.hash, .size:
 				    * of what was made up */
@@ -236,6 +238,7 @@ int MUST_CHECK ov_dir_is_empty(struct ov_node *dir); /* 1, 0 or -errno */
 /* overlay_mirror.c */
 int MUST_CHECK ov_mirror_fd(struct ov_node *dir); /* borrowed; makes it */
 void ov_mirror_forget(struct ov_node *dir);
+void ov_mirror_close(struct ov_node *dir); /* ov_mirror_fd opens it again */
 int MUST_CHECK ov_mirror_populate(struct ov_node *dir);
 /* Makes the store object of n (empty for lower data) at (dir, name), or in
  * side/ when dir is NULL. */
@@ -299,6 +302,12 @@ int MUST_CHECK ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
 int MUST_CHECK ov_copy_up(struct ov_node *n, struct dentry *dentry,
 			  bool truncate, struct vfs_job **job);
 
+/* overlay_quiet.c */
+/* Before the first watch on the lower file n; its object exists. */
+void ov_quiet_prepare(struct ov_node *n);
+int ov_quiet_take(struct ov_node *n); /* owned by the caller; -1 if none */
+int MUST_CHECK ov_quiet_publish(struct ov_node *n, int dst);
+
 /* overlay_readdir.c */
 int ov_readdir(struct vfs_ctx *ctx, struct inode *dir, off_t *pos,
 	       vfs_dirent_fn fn, void *arg);
@@ -316,6 +325,8 @@ int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out);
 int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr);
 int MUST_CHECK ov_times_to_object(struct ov_node *n);
 void ov_ctime_now(struct ov_node *n);
+/* The set-id bits go to the object; a chmod of it also tells watchers. */
+int MUST_CHECK ov_mode_to_object(struct ov_node *n);
 /* Before n is opened for writing or truncated by the caller. */
 int MUST_CHECK ov_arm_setid(struct vfs_ctx *ctx, struct ov_node *n);
 ssize_t ov_readlink(struct vfs_ctx *ctx, struct inode *inode, char *buf,

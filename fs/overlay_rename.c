@@ -155,7 +155,8 @@ static int ov_rename_plain(const struct ov_place *from,
 	bool mirrored;
 	int ret;
 
-	if (from->dir->dir->populated || to->dir->dir->populated) {
+	if (from->dir->dir->populated || to->dir->dir->populated ||
+	    from->node->inode->watch) {
 		ret = ov_materialize(from);
 		if (ret < 0)
 			return ret;
@@ -190,7 +191,8 @@ static int ov_rename_exchange(const struct ov_place *a,
 
 	/* One mirrored side needs the other: the kernel swaps them. */
 	if (ov_mirrored(a) || ov_mirrored(b) || a->dir->dir->populated ||
-	    b->dir->dir->populated) {
+	    b->dir->dir->populated || a->node->inode->watch ||
+	    b->node->inode->watch) {
 		ret = ov_materialize(a);
 		if (!ret)
 			ret = ov_materialize(b);

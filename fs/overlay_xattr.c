@@ -253,6 +253,8 @@ ssize_t ov_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
 		return xattr_list(n, buf, size);
 	ret = op == VFS_XATTR_SET ? xattr_set(n, name, buf, size, flags)
 				  : xattr_remove(n, name);
+	if (!ret)
+		ret = ov_mode_to_object(n);
 	if (ret < 0)
 		return ret;
 	ov_ctime_now(n);

@@ -442,8 +442,9 @@ static void store_close_quietly(struct store *s, int dirfd, const char *name,
 
 bool store_busy(struct store *s, int dirfd, const char *name)
 {
-	int fd =
-		openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	/* Read-only: who watches the file must not take this for a change. */
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 	bool busy;
 
 	if (fd < 0)

@@ -111,6 +111,7 @@ int vfs_new(const struct vfs_config *cfg, struct vfs **out)
 	list_init(&vfs->dead);
 	list_init(&vfs->supers);
 	list_init(&vfs->origins);
+	list_init(&vfs->watch_kept);
 	err = store_new(cfg->store_fd, cfg->store_emulated, &vfs->store);
 	if (err) {
 		free(vfs);
@@ -146,6 +147,7 @@ void vfs_free(struct vfs *vfs)
 {
 	if (!vfs)
 		return;
+	watch_fini(vfs);
 	objects_fini(vfs);
 	dentry_drop_origins(vfs);
 	unpin_mounts(vfs);

@@ -207,6 +207,7 @@ struct vfs_opened {
 	int block_flags;
 	struct vref ref;     /* what was opened; counted */
 	bool created;	     /* the call made the file */
+	bool watched;	     /* its closing may be an event for a guest */
 	struct vfs_job *job; /* owned, for VFS_OPEN_JOB */
 };
 
@@ -356,9 +357,12 @@ int MUST_CHECK vfs_socket_find(struct vfs_ctx *ctx, const struct vref *ref,
 			       int *dirfd, char *name);
 
 /* An O_PATH descriptor of the object in the store on which inotify events for
- * ref are delivered by the kernel; made if missing (mirror). Owned. */
+ * ref are delivered by the kernel; made if missing (mirror). Owned. reads:
+ * opens and reads are asked for as well. */
 int MUST_CHECK vfs_watch_target(struct vfs_ctx *ctx, const struct vref *ref,
-				int *opath_fd);
+				bool reads, int *opath_fd);
+/* An open directory was read, whose descriptor fd is: its offset may move. */
+void vfs_tell_listing(const struct vref *ref, int fd);
 
 /* Makes ref a store file (copy-up without opening), as locking needs: a lock
  * never rests on a host inode. -EINPROGRESS with *job as in vfs_open.

@@ -107,9 +107,9 @@ struct inode_ops {
 			      const char *name, int *dirfd);
 	int (*socket_bound)(struct vfs_ctx *ctx, struct inode *dir,
 			    const char *name, mode_t mode, struct inode **out);
-	/* vfs_watch_target. NULL: a stand-in on which nothing happens */
+	/* vfs_watch_target. NULL: an object on which nothing happens */
 	int (*watch_target)(struct vfs_ctx *ctx, struct inode *inode,
-			    int *opath_fd);
+			    struct dentry *dentry, int *opath_fd);
 	/* vfs_make_store_file. NULL: the core calls open(flags) */
 	int (*make_store)(struct vfs_ctx *ctx, struct inode *inode,
 			  struct dentry *dentry, int flags, int *fd,
@@ -151,12 +151,18 @@ struct inode {
 	bool link_stable; /* symlink: text never changes and is the same for
 			   * all: the core keeps it after the first readlink */
 	bool no_negative; /* directory: do not cache absent names */
+	unsigned char watch; /* INODE_WATCHED*: by a guest, now or before */
 	bool gone; /* removed by others: no look-up finds it again, whatever has
 		    * its number, and a directory takes no new names */
 	char *link;	    /* core's copy of the text; owned by the core */
 	struct origin *was; /* renamed directory: its first path, whose rules
 			     * still hold for what lies below; the core's */
 };
+
+#define INODE_WATCHED	    1u
+#define INODE_WATCHED_READS 2u /* opens and reads, too */
+/* INODE_WATCHED* of an object and of the directory that it is opened in. */
+unsigned vfs_watched(const struct inode *inode, const struct dentry *dentry);
 
 struct inode *inode_new(struct super *sb, const struct inode_ops *ops,
 			uint64_t ino, mode_t type, void *fs);
@@ -217,6 +223,8 @@ struct vfs {
 	uint64_t next_mnt_id;
 	struct htable objects;	    /* (dev, ino): identify.c */
 	struct list origins;	    /* of renamed directories; dentry.c */
+	struct list watch_kept;	    /* watch.c */
+	unsigned watch_kept_count;
 	struct vfs_writer *writers; /* overlay_base.c; number 1 is the first */
 	uint32_t nwriters;
 	/* Opens a character device by its number, for a node that was made

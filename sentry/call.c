@@ -67,10 +67,16 @@ void call_drop_view(struct call *c)
 	}
 }
 
-void call_free(struct call *c)
+void call_close_fds(struct call *c)
 {
 	for (unsigned i = 0; i < c->nfds; i++)
 		close(c->fds[i]);
+	c->nfds = 0;
+}
+
+void call_free(struct call *c)
+{
+	call_close_fds(c);
 	if (c->task) {
 		sentry_lock(c->s);
 		call_drop_view(c);
@@ -184,8 +190,11 @@ static int call_addfd(struct call *c, int fd, bool cloexec, int at,
 
 int64_t call_return_fd(struct call *c, int fd, bool cloexec)
 {
-	int ret = call_addfd(c, fd, cloexec, -1, SECCOMP_ADDFD_FLAG_SEND);
+	int ret;
 
+	if (c->close_first)
+		return call_inject_fd(c, fd, cloexec, -1);
+	ret = call_addfd(c, fd, cloexec, -1, SECCOMP_ADDFD_FLAG_SEND);
 	close(fd);
 	if (ret >= 0) {
 		if (c->ev.ret == 0)

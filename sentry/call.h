@@ -79,12 +79,16 @@ struct call {
 	bool is_plan; /* the stub asked for its plan */
 	bool decoded, want_text, finished;
 	bool in_root; /* openat2's RESOLVE_IN_ROOT: a base is the root, too */
+	bool close_first; /* a descriptor given out is watched: our copy must
+			   * not be the last one to be closed */
 	bool by_fd;   /* an empty path meant the descriptor: no name decided */
 	size_t arena_mark; /* arena_used after decoding */
 	size_t arena_used;
 	unsigned char *arena; /* CALL_ARENA bytes; zero-filled on demand */
 };
 
+/* Closes our copies of guest descriptors. */
+void call_close_fds(struct call *c);
 /* Scratch memory of this call; gone at the reply. NULL if it does not fit
  * (a guest's size asked too much: return -ENOMEM). */
 void *call_alloc(struct call *c, size_t size);

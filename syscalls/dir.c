@@ -63,16 +63,17 @@ static int64_t dents_read(struct call *c, struct target *t, struct dents *d)
 	ret = vfs_readdir(&c->vfs, &t->ref, &pos, dents_add, d);
 	if (ret < 0)
 		return ret;
-	if (!d->len)
-		return d->full ? -EINVAL : 0;
-	ret = call_write(c, c->args[1], d->buf, d->len);
+	if (!d->len && d->full)
+		return -EINVAL;
+	vfs_tell_listing(&t->ref, t->fd);
+	ret = d->len ? call_write(c, c->args[1], d->buf, d->len) : 0;
 	if (ret)
-		return ret;
+		pos = start;
 	if (lseek(t->fd, pos, SEEK_SET) != pos) {
 		log_host(errno, "lseek of a directory");
 		return -EIO;
 	}
-	return (int64_t)d->len;
+	return ret ? ret : (int64_t)d->len;
 }
 
 static int64_t dents(struct call *c, bool old)

@@ -219,6 +219,8 @@ static int64_t dispatch_end(struct call *c, int64_t ret)
 	dispatch_drop_dirs(c);
 	call_unlock(c);
 	ret = dispatch_write_back(c, ret);
+	/* Before the reply: the guest's close is then the last one. */
+	call_close_fds(c);
 	if (!record)
 		return ret;
 	if (ret != CALL_DONE)

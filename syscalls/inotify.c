@@ -19,6 +19,7 @@
 	(IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED |    \
 	 IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_ADD | \
 	 IN_MASK_CREATE | IN_ISDIR | IN_ONESHOT)
+#define IN_READS (IN_OPEN | IN_ACCESS | IN_CLOSE_NOWRITE)
 
 static bool is_inotify(int fd)
 {
@@ -67,7 +68,8 @@ int64_t h_inotify_add_watch(struct call *c)
 	if (!err)
 		err = vfs_permission(&c->vfs, &ref, R_OK);
 	if (!err)
-		err = vfs_watch_target(&c->vfs, &ref, &target);
+		err = vfs_watch_target(&c->vfs, &ref, mask & IN_READS,
+				       &target);
 	if (err)
 		return err;
 	/* The magic link ends at the object itself; with IN_DONT_FOLLOW the

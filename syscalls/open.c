@@ -188,6 +188,7 @@ static int64_t open_deliver(struct call *c, struct vfs_opened *o, int flags)
 	}
 	fd = o->fd;
 	o->fd = -1;
+	c->close_first = o->watched;
 	ret = call_return_fd(c, fd, flags & O_CLOEXEC);
 	if (ret == -EMFILE)
 		vfs_open_undo(&c->vfs, o);

@@ -155,7 +155,7 @@ static void watch_virtual(const char *v)
 
 	if (vfs_lookup(&f.ctx, &at, 0, &ref) < 0)
 		return;
-	cr_assert_eq(vfs_watch_target(&f.ctx, &ref, &fd), 0);
+	cr_assert_eq(vfs_watch_target(&f.ctx, &ref, false, &fd), 0);
 	close(fd);
 	vref_put(&ref);
 }

@@ -271,7 +271,7 @@ Test(overlay, watched_directory_shows_delete_of_a_lower_file)
 	char path[64], buf[1024];
 	int fd, in = inotify_init1(IN_NONBLOCK);
 
-	cr_assert_eq(vfs_watch_target(&f.ctx, &ref, &fd), 0);
+	cr_assert_eq(vfs_watch_target(&f.ctx, &ref, false, &fd), 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/.", fd);
 	cr_assert(inotify_add_watch(in, path, IN_ALL_EVENTS) >= 0);
 	cr_assert_eq(fx_unlink(&f, "/w/d/y"), 0);
