@@ -31,7 +31,7 @@ struct ov_copy {
 	bool finished;
 	unsigned refs; /* under the state lock */
 	int src, dst;
-	bool quiet; /* dst is watched: overlay_quiet.c */
+	bool quiet;	/* dst is watched: overlay_quiet.c */
 	struct stat st; /* of the lower file before the copy */
 };
 

@@ -273,8 +273,8 @@ int ov_object_keep(struct ov_node *n, struct ov_entry *e)
 		return 0;
 	}
 	/* A watcher must not see us open the file: see below, then. */
-	if (last && (!n->upper || (!e->dir->inode->watch &&
-				   !store_busy(s, fd, e->name)))) {
+	if (last && (!n->upper ||
+		     (!e->dir->inode->watch && !store_busy(s, fd, e->name)))) {
 		/* Known to the core by number, perhaps; nobody holds it. */
 		vfs_object_del(n->ov->sb->vfs, store_dev(s), n->sino);
 		return 0;

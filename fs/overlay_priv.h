@@ -59,7 +59,7 @@ struct ov {
 	struct list nodes;   /* every ov_node */
 	struct list mirrors; /* ov_dirs with a descriptor, oldest first */
 	unsigned mirror_fds;
-	unsigned quiet_fds; /* ov_node.quiet that are set */
+	unsigned quiet_fds;   /* ov_node.quiet that are set */
 	struct ov_node *root; /* counted through its inode */
 	bool dead;
 };
@@ -119,10 +119,10 @@ struct ov_node {
 	char side[STORE_NAME_MAX]; /* "" if none */
 	bool unlinked_watch;	   /* STORE_CLOSED is asked for */
 	bool setid_armed;	   /* the object bears the set-id bits */
-	int quiet; /* descriptor + 1 for a copy-up with few events, or 0 */
-	bool birthless;		   /* O_TMPFILE|O_EXCL: never linkable */
-	bool standin;		   /* see overlay_standin.c; base.hash, .size:
-				    * of what was made up */
+	int quiet;	/* descriptor + 1 for a copy-up with few events, or 0 */
+	bool birthless; /* O_TMPFILE|O_EXCL: never linkable */
+	bool standin;	/* see overlay_standin.c; base.hash, .size:
+			 * of what was made up */
 
 	/* Shown instead of the store object's times; see overlay_attr.c. */
 	struct timespec atime, mtime, ctime;

@@ -148,9 +148,9 @@ struct inode {
 	mode_t mode; /* permission bits 07777; law 2. inode_new: 0755 */
 	uid_t uid;
 	gid_t gid;
-	bool link_stable; /* symlink: text never changes and is the same for
-			   * all: the core keeps it after the first readlink */
-	bool no_negative; /* directory: do not cache absent names */
+	bool link_stable;    /* symlink: text never changes and is the same for
+			      * all: the core keeps it after the first readlink */
+	bool no_negative;    /* directory: do not cache absent names */
 	unsigned char watch; /* INODE_WATCHED*: by a guest, now or before */
 	bool gone; /* removed by others: no look-up finds it again, whatever has
 		    * its number, and a directory takes no new names */
@@ -221,9 +221,9 @@ struct vfs {
 	struct list supers;
 	unsigned next_dev;
 	uint64_t next_mnt_id;
-	struct htable objects;	    /* (dev, ino): identify.c */
-	struct list origins;	    /* of renamed directories; dentry.c */
-	struct list watch_kept;	    /* watch.c */
+	struct htable objects;	/* (dev, ino): identify.c */
+	struct list origins;	/* of renamed directories; dentry.c */
+	struct list watch_kept; /* watch.c */
 	unsigned watch_kept_count;
 	struct vfs_writer *writers; /* overlay_base.c; number 1 is the first */
 	uint32_t nwriters;

@@ -81,7 +81,7 @@ struct call {
 	bool in_root; /* openat2's RESOLVE_IN_ROOT: a base is the root, too */
 	bool close_first; /* a descriptor given out is watched: our copy must
 			   * not be the last one to be closed */
-	bool by_fd;   /* an empty path meant the descriptor: no name decided */
+	bool by_fd; /* an empty path meant the descriptor: no name decided */
 	size_t arena_mark; /* arena_used after decoding */
 	size_t arena_used;
 	unsigned char *arena; /* CALL_ARENA bytes; zero-filled on demand */

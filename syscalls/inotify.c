@@ -68,8 +68,7 @@ int64_t h_inotify_add_watch(struct call *c)
 	if (!err)
 		err = vfs_permission(&c->vfs, &ref, R_OK);
 	if (!err)
-		err = vfs_watch_target(&c->vfs, &ref, mask & IN_READS,
-				       &target);
+		err = vfs_watch_target(&c->vfs, &ref, mask & IN_READS, &target);
 	if (err)
 		return err;
 	/* The magic link ends at the object itself; with IN_DONT_FOLLOW the
