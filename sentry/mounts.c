@@ -120,7 +120,8 @@ static void mount_rule(struct sentry *s, const struct file_rule *r)
 		ret = vfs_mount_tmpfs(s->vfs, r->guest, 01777, 0);
 	else if (r->access == FILE_RW)
 		ret = vfs_mount_host(s->vfs, r->path, r->guest, VFS_MNT_DIRECT);
-	else if (r->access == FILE_RO && strcmp(r->path, r->guest))
+	else if (r->access == FILE_RO &&
+		 (s->cfg->root || strcmp(r->path, r->guest)))
 		ret = vfs_mount_host(s->vfs, r->path, r->guest, VFS_MNT_RO);
 	if (ret)
 		die("%s: cannot show %s at %s: %s", r->origin, r->path,

@@ -6,8 +6,6 @@
  * read from the work directory: the guest's author may have written it.
  */
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -70,12 +68,12 @@ static int opt_apply(void *t, const char *value, struct strbuf *err)
 
 static int opt_user(void *t, const char *value, struct strbuf *err)
 {
-	if (strcmp(value, "root") != 0 && strcmp(value, "0") != 0) {
-		strbuf_puts(err, "--user: only root can be asked for; without "
-				 "the option it is your own user");
+	if (!*value || *value == ':') {
+		strbuf_puts(err, "--user: NAME or UID was expected, perhaps "
+				 "with :GROUP or :GID");
 		return -EINVAL;
 	}
-	((struct config *)t)->virtual_root = true;
+	((struct run_options *)t)->user = value;
 	return 0;
 }
 
@@ -227,7 +225,8 @@ const struct opt cli_run_options[] = {
 	 "agent (default), home, strict or observe"},
 	{"env", 'e', "VAR[=VALUE]", OPT_CALL, 0, opt_env,
 	 "pass a variable; the environment is cleaned otherwise"},
-	{"user", 'u', "root", OPT_CALL, 0, opt_user, "a virtual root"},
+	{"user", 'u', "USER[:GROUP]", OPT_CALL, 0, opt_user,
+	 "who the program is to itself: root (a virtual one), a name, a uid"},
 	{"memory", 'm', "SIZE", OPT_SIZE, AT(cfg.limits.memory), NULL,
 	 "limit of memory, like 2G"},
 	{"cpus", 0, "NUMBER", OPT_MISSING, 0, NULL,
@@ -287,36 +286,8 @@ const struct opt cli_run_options[] = {
 	{NULL, 0, NULL, OPT_FLAG, 0, NULL, NULL},
 };
 
-/* ---- identity and environment ---------------------------------------- */
-
-static void config_identity(struct config *cfg)
-{
-	struct passwd *pw = getpwuid(getuid());
-	const char *home = getenv("HOME");
-	int n = getgroups(0, NULL);
-
-	cfg->uid = getuid();
-	cfg->gid = getgid();
-	cfg->groups = xcalloc(n > 0 ? (size_t)n : 1, sizeof(gid_t));
-	n = n > 0 ? getgroups(n, cfg->groups) : 0;
-	cfg->ngroups = n > 0 ? (size_t)n : 0;
-	if (!home || *home != '/')
-		home = pw && pw->pw_dir && *pw->pw_dir == '/' ? pw->pw_dir
-							      : "/";
-	cfg->home = xstrdup(home);
-	cfg->username =
-		pw ? xstrdup(pw->pw_name) : xasprintf("%u", (unsigned)cfg->uid);
-	if (cfg->uid == 0)
-		cfg->virtual_root = true;
-	if (cfg->virtual_root && cfg->uid != 0) {
-		cfg->virtual_ids = true;
-		cfg->uid = 0;
-		cfg->gid = 0;
-		cfg->ngroups = 0;
-		free(cfg->username);
-		cfg->username = xstrdup("root");
-	}
-}
+/* ---- environment and work directory ----------------------------------------
+ */
 
 static void env_put(struct config *cfg, size_t *n, char *entry)
 {
@@ -364,6 +335,10 @@ static void config_env(struct run_options *o)
 	for (char **e = environ; e && *e; e++)
 		if (env_kept(*e) && strchr(*e, '='))
 			env_put(cfg, &n, xstrdup(*e));
+	if (o->guest_home)
+		env_put(cfg, &n, xasprintf("HOME=%s", o->guest_home));
+	if (cfg->root) /* the caller's may not be there */
+		env_put(cfg, &n, xstrdup("SHELL=/bin/sh"));
 	env_put(cfg, &n, xasprintf("USER=%s", cfg->username));
 	env_put(cfg, &n, xasprintf("LOGNAME=%s", cfg->username));
 	for (size_t i = 0; i < o->nenv; i++) {
@@ -381,6 +356,21 @@ static void config_env(struct run_options *o)
 	}
 }
 
+/* Does an option show something at path, or above it? */
+static bool is_bound(const struct config *cfg, const char *path)
+{
+	for (size_t i = 0; i < cfg->nfiles; i++) {
+		const struct file_rule *r = &cfg->files[i];
+		size_t len = r->guest ? strlen(r->guest) : 0;
+
+		if ((r->access == FILE_RO || r->access == FILE_RW) && len > 1 &&
+		    !strncmp(path, r->guest, len) &&
+		    (!path[len] || path[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
 static int config_workdir(struct run_options *o)
 {
 	struct config *cfg = &o->cfg;
@@ -396,7 +386,9 @@ static int config_workdir(struct run_options *o)
 				 o->host_workdir);
 			return -EINVAL;
 		}
-		cfg->workdir = xstrdup(o->host_workdir ? o->host_workdir : "/");
+		cfg->workdir = xstrdup(o->host_workdir ? o->host_workdir
+				       : cwd && is_bound(cfg, cwd) ? cwd
+								   : "/");
 		return 0;
 	}
 	if (!o->host_workdir && !cwd) {
@@ -471,19 +463,22 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 		goto fail;
 	}
 	o.cfg.argv = argv + first;
-	config_identity(&o.cfg);
-	got = config_workdir(&o);
+	got = config_identity(&o);
+	if (!got)
+		got = config_workdir(&o);
 	if (got) {
 		first = got;
 		goto fail;
 	}
 	config_env(&o);
 	free(o.env);
+	free(o.guest_home);
 	o.cfg.after = cli_after;
 	*cfg = o.cfg;
 	return 0;
 fail:
 	free(o.env);
+	free(o.guest_home);
 	cli_config_fini(&o.cfg);
 	return first;
 }

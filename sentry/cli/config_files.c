@@ -222,5 +222,10 @@ int opt_root(void *t, const char *value, struct strbuf *err)
 	}
 	free(cfg->root);
 	cfg->root = realpath(path, NULL);
+	/* The host's own tree, with what is kept from programs there. */
+	if (cfg->root && !strcmp(cfg->root, "/")) {
+		free(cfg->root);
+		cfg->root = NULL;
+	}
 	return 0;
 }

@@ -13,6 +13,8 @@ struct run_options {
 	char **env;	   /* -e, as given */
 	size_t nenv;
 	char *host_workdir; /* --workdir, as given */
+	const char *user;   /* --user, as given */
+	char *guest_home;   /* HOME inside, where it is not the caller's */
 	const char *base;   /* relative paths begin here; NULL: where we are */
 	/* of a policy file's entry; NULL: an option */
 	const struct policy_option *entry;
@@ -26,6 +28,11 @@ int opt_rw(void *t, const char *value, struct strbuf *err);
 int opt_tmpfs(void *t, const char *value, struct strbuf *err);
 int opt_hide(void *t, const char *value, struct strbuf *err);
 int opt_root(void *t, const char *value, struct strbuf *err);
+
+/* ---- config_identity.c ---- */
+/* After the options: the ids, the name and the homes. 0, or -EINVAL after a
+ * message. */
+int MUST_CHECK config_identity(struct run_options *o);
 
 /* ---- config_policy.c: --policy and the user's own file ---- */
 /* Reads what argv names, before the options themselves, which win. 0, or

@@ -66,6 +66,7 @@ static void build_place(struct policy *p, enum place_kind kind,
 static void build_secret(struct policy *p, const struct curated *c,
 			 const char *home)
 {
+	bool standins = p->cfg->virtual_root || p->cfg->virtual_ids;
 	struct secret *s;
 
 	if (*c->path != '/' && !home)
@@ -83,7 +84,7 @@ static void build_secret(struct policy *p, const struct curated *c,
 	if (strncmp(c->path, "/**/", 4) == 0 && !strchr(c->path + 4, '/'))
 		s->name_only = s->pattern + 3;
 	s->why = c->why;
-	for (size_t i = 0; p->cfg->virtual_root && curated_standins[i]; i++)
+	for (size_t i = 0; standins && curated_standins[i]; i++)
 		s->standin |= !strcmp(curated_standins[i], c->path);
 	s->rule = build_name(p, xasprintf("secrets: %s", c->why));
 }
