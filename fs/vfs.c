@@ -215,10 +215,16 @@ static int mount_step(struct vfs_ctx *ctx, struct dentry *dir, const char *name,
 		dentry_get(d);
 		dentry_instantiate(d, stub_inode_new(ctx->vfs));
 	}
+	err = -ENOENT;
 	if (S_ISLNK(d->inode->type) && !d->mounted)
-		return mount_follow(ctx, dir, d, out);
-	*out = d;
-	return 0;
+		err = mount_follow(ctx, dir, d, out);
+	/* What leads nowhere (a resolv.conf in the host's /run) is itself the
+	 * place. */
+	if (err == -ENOENT) {
+		*out = d;
+		err = 0;
+	}
+	return err;
 }
 
 /* The dentry at guest, stubs made on the way, links followed. Counted. */

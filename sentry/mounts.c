@@ -18,6 +18,7 @@
 #include "../fs/procfs.h"
 #include "../fs/runfs.h"
 #include "../fs/sysfs.h"
+#include "../fs/textfs.h"
 #include "task.h"
 
 static void must(int ret, const char *what)
@@ -112,6 +113,33 @@ static void mount_system(struct sentry *s, int devpts_fd)
 	mount_run(s);
 }
 
+static int look_up(struct sentry *s, const char *path, unsigned flags)
+{
+	struct vfs_at at = {.path = path};
+	struct vref ref = {0};
+	struct vfs_ctx ctx;
+	struct vcred cred;
+	int ret;
+
+	as_root(s, &cred, &ctx);
+	ret = vfs_lookup(&ctx, &at, VFS_FOLLOW | flags, &ref);
+	vref_put(&ref);
+	return ret;
+}
+
+/* What programs rely on and a tree of --root need not have. */
+static void mount_missing(struct sentry *s)
+{
+	if (look_up(s, "/tmp", 0) == -ENOENT)
+		must(vfs_mount_tmpfs(s->vfs, "/tmp", 01777, 0), "/tmp");
+	if (!look_up(s, "/etc", VFS_DIRECTORY) &&
+	    look_up(s, "/etc/hosts", 0) == -ENOENT)
+		must(textfs_mount(s->vfs, "/etc/hosts",
+				  "127.0.0.1 localhost\n"
+				  "::1 localhost ip6-localhost ip6-loopback\n"),
+		     "/etc/hosts");
+}
+
 static void mount_rule(struct sentry *s, const struct file_rule *r)
 {
 	int ret = 0;
@@ -137,6 +165,8 @@ void mounts_build(struct sentry *s, int devpts_fd)
 	if (ret)
 		die("cannot show %s as the root: %s", root, strerror(-ret));
 	mount_system(s, devpts_fd);
+	if (cfg->root)
+		mount_missing(s);
 	for (size_t i = 0; i < cfg->nfiles; i++)
 		mount_rule(s, &cfg->files[i]);
 	/* System trees are taken as fixed, what is worked on is not. Where it

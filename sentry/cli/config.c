@@ -323,22 +323,25 @@ static bool env_kept(const char *entry)
 	return false;
 }
 
+#define SYSTEM_PATH \
+	"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 static void config_env(struct run_options *o)
 {
 	struct config *cfg = &o->cfg;
 	size_t n = 0;
 
-	env_put(cfg, &n,
-		xstrdup("PATH=/usr/local/sbin:/usr/local/bin:"
-			"/usr/sbin:/usr/bin:/sbin:/bin"));
+	env_put(cfg, &n, xstrdup("PATH=" SYSTEM_PATH));
 	env_put(cfg, &n, xasprintf("HOME=%s", cfg->home));
 	for (char **e = environ; e && *e; e++)
 		if (env_kept(*e) && strchr(*e, '='))
 			env_put(cfg, &n, xstrdup(*e));
 	if (o->guest_home)
 		env_put(cfg, &n, xasprintf("HOME=%s", o->guest_home));
-	if (cfg->root) /* the caller's may not be there */
+	if (cfg->root) { /* the caller's may not be there */
 		env_put(cfg, &n, xstrdup("SHELL=/bin/sh"));
+		env_put(cfg, &n, xstrdup("PATH=" SYSTEM_PATH));
+	}
 	env_put(cfg, &n, xasprintf("USER=%s", cfg->username));
 	env_put(cfg, &n, xasprintf("LOGNAME=%s", cfg->username));
 	for (size_t i = 0; i < o->nenv; i++) {
