@@ -94,6 +94,19 @@ void gw_refused(struct gw *gw, const struct netaddr *addr, uint16_t port,
 	gw_tell(gw, &m);
 }
 
+void gw_limited(struct gw *gw, const struct netaddr *addr, uint16_t port,
+		const char *name, const char *limit)
+{
+	struct netmsg m;
+
+	netmsg_init(&m, NETMSG_LIMITED, 0);
+	m.addr = *addr;
+	m.port = port;
+	snprintf(m.name, sizeof(m.name), "%s", name);
+	snprintf(m.rule, sizeof(m.rule), "%s", limit);
+	gw_tell(gw, &m);
+}
+
 static bool is_private_net(const struct gateway *g, const struct netaddr *a)
 {
 	return netaddr_equal(a, &g->guest4) || netaddr_equal(a, &g->guest6) ||
@@ -211,8 +224,14 @@ static uint64_t clock_ms(void)
 
 static int wait_ms(const struct gw *gw)
 {
+	const struct gateway_limits *l = &gw->cfg->limits;
+
 	if (!list_empty(&gw->busy))
 		return 0;
+	if (!list_empty(&gw->throttled))
+		return GW_THROTTLE_MS;
+	if ((l->idle_ms || l->time_ms) && gw->nconns)
+		return GW_TICK_MS;
 	return list_empty(&gw->reqs) && !gw->nwaiting && list_empty(&gw->udp) &&
 			       !gw->nqueries && list_empty(&gw->dns_conns)
 		       ? -1
@@ -239,6 +258,7 @@ static void loop(struct gw *gw)
 			ticked = gw->ms;
 			ask_tick(gw);
 			udp_tick(gw, false);
+			conn_tick(gw);
 			dns_tick(gw);
 		}
 		free_dead(gw);
@@ -256,6 +276,7 @@ NORETURN void gateway_main(struct gateway *g)
 	list_init(&gw.listeners);
 	list_init(&gw.conns);
 	list_init(&gw.busy);
+	list_init(&gw.throttled);
 	list_init(&gw.udp);
 	list_init(&gw.queries);
 	list_init(&gw.dns_conns);

@@ -22,7 +22,15 @@ struct gateway_publish {
 	uint16_t port, guest;
 };
 
+struct gateway_limits {		   /* 0: not limited */
+	uint64_t rate;		   /* bytes a second, both ways together */
+	uint64_t connections;	   /* at once */
+	uint64_t opens;		   /* in all */
+	uint64_t idle_ms, time_ms; /* of a connection */
+};
+
 struct gateway {
+	struct gateway_limits limits;
 	int main_sock; /* to the sentry */
 	int maker;     /* net/maker.h */
 	struct allow rules;

@@ -402,10 +402,25 @@ static void on_out(struct gw *gw, struct source *s, uint32_t events)
 		ask_fail(gw, a, err);
 }
 
+static unsigned count_pending(const struct gw *gw)
+{
+	unsigned n = 0;
+
+	list_for_each (p, &gw->reqs)
+		n += list_entry(p, struct ask, link)->state != ASKED;
+	return n;
+}
+
 static void ask_go(struct gw *gw, struct ask *a)
 {
+	const char *limit = limit_open(gw, count_pending(gw));
 	int ret;
 
+	if (limit) {
+		gw_limited(gw, &a->m.addr, a->m.port, a->v.name, limit);
+		ask_fail(gw, a, ECONNREFUSED);
+		return;
+	}
 	if (gw->nconns >= GW_CONNS_MAX) {
 		gw_refused(gw, &a->m.addr, a->m.port, a->v.name,
 			   "too many connections");

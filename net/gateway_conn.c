@@ -22,7 +22,7 @@ enum {
 struct half {
 	int pipe[2]; /* -1: none */
 	size_t filled;
-	bool eof, shut;
+	bool eof, shut, throttled;
 	uint64_t bytes;
 };
 
@@ -32,7 +32,7 @@ struct conn {
 	struct source inside, outside;
 	struct half out, in; /* guest to world, world to guest */
 	struct conn_info info;
-	uint64_t start_ms;
+	uint64_t start_ms, used_ms;
 	bool inspect;
 };
 
@@ -71,23 +71,29 @@ static void pipe_put(struct half *h)
 }
 
 /* -EAGAIN: nothing now; 0: moved something, or the end; -errno. */
-static int half_fill(struct half *h, int from)
+static int half_fill(struct gw *gw, struct half *h, int from)
 {
+	size_t most = rate_left(gw, CHUNK);
 	ssize_t n;
 	int ret;
 
 	if (h->eof || h->filled >= CHUNK)
 		return -EAGAIN;
+	if (!most) {
+		h->throttled = true;
+		return -EAGAIN;
+	}
 	ret = pipe_get(h);
 	if (ret)
 		return ret;
-	n = splice(from, NULL, h->pipe[1], NULL, CHUNK,
+	n = splice(from, NULL, h->pipe[1], NULL, most,
 		   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	if (n < 0)
 		return -errno;
 	if (n == 0)
 		h->eof = true;
 	h->filled += (size_t)n;
+	rate_moved(gw, (size_t)n);
 	return 0;
 }
 
@@ -107,12 +113,13 @@ static int half_drain(struct half *h, int to)
 }
 
 /* 1: more may be there at once; 0: waits for an event; -errno: broken. */
-static int half_pump(struct half *h, int from, int to)
+static int half_pump(struct gw *gw, struct half *h, int from, int to)
 {
 	int more = 1;
 
+	h->throttled = false;
 	for (int i = 0; i < ROUNDS && more; i++) {
-		int in = half_fill(h, from), out = half_drain(h, to);
+		int in = half_fill(gw, h, from), out = half_drain(h, to);
 
 		if (in && in != -EAGAIN)
 			return in;
@@ -227,15 +234,17 @@ static bool inspect(struct gw *gw, struct conn *c, bool *wait)
 	return inspect_end(gw, c, "", "malformed TLS hello");
 }
 
-static void mark_busy(struct gw *gw, struct conn *c)
+/* Onto the list of those that go on without an event. */
+static void mark_busy(struct conn *c, struct list *where)
 {
 	if (!c->is_busy)
-		list_add_tail(&gw->busy, &c->busy);
+		list_add_tail(where, &c->busy);
 	c->is_busy = true;
 }
 
 static void conn_pump(struct gw *gw, struct conn *c)
 {
+	uint64_t before = c->out.bytes + c->in.bytes;
 	int a = 0, b;
 	bool wait = false;
 
@@ -244,14 +253,18 @@ static void conn_pump(struct gw *gw, struct conn *c)
 		return;
 	}
 	if (!wait)
-		a = half_pump(&c->out, c->inside.fd, c->outside.fd);
-	b = half_pump(&c->in, c->outside.fd, c->inside.fd);
+		a = half_pump(gw, &c->out, c->inside.fd, c->outside.fd);
+	b = half_pump(gw, &c->in, c->outside.fd, c->inside.fd);
+	if (c->out.bytes + c->in.bytes != before)
+		c->used_ms = gw->ms;
 	if (a < 0 || b < 0)
 		conn_end(gw, c, true);
 	else if (c->out.shut && c->in.shut)
 		conn_end(gw, c, false);
 	else if (a || b)
-		mark_busy(gw, c);
+		mark_busy(c, &gw->busy);
+	else if (c->out.throttled || c->in.throttled)
+		mark_busy(c, &gw->throttled);
 }
 
 static void on_inside(struct gw *gw, struct source *s, uint32_t events)
@@ -266,18 +279,39 @@ static void on_outside(struct gw *gw, struct source *s, uint32_t events)
 	conn_pump(gw, container_of(s, struct conn, outside));
 }
 
+static void move_all(struct list *to, struct list *from)
+{
+	while (!list_empty(from)) {
+		struct list *p = from->next;
+
+		list_del(p);
+		list_add_tail(to, p);
+	}
+}
+
+void conn_tick(struct gw *gw)
+{
+	list_for_each_safe (p, &gw->conns) {
+		struct conn *c = list_entry(p, struct conn, link);
+		const char *limit = limit_of_conn(gw, c->start_ms, c->used_ms);
+
+		if (!limit)
+			continue;
+		gw_limited(gw, &c->info.addr, c->info.port, c->info.name,
+			   limit);
+		conn_end(gw, c, true);
+	}
+}
+
 void conn_run_busy(struct gw *gw)
 {
 	struct list round;
 
 	/* those of now; a pump may append again */
 	list_init(&round);
-	while (!list_empty(&gw->busy)) {
-		struct list *p = gw->busy.next;
-
-		list_del(p);
-		list_add_tail(&round, p);
-	}
+	move_all(&round, &gw->busy);
+	if (!list_empty(&gw->throttled) && rate_left(gw, 1))
+		move_all(&round, &gw->throttled);
 	while (!list_empty(&round)) {
 		struct conn *c = list_entry(round.next, struct conn, busy);
 
@@ -302,7 +336,8 @@ void conn_new(struct gw *gw, int inside, int outside,
 	c->in.pipe[0] = c->in.pipe[1] = -1;
 	c->info = *info;
 	c->inspect = info->check_name;
-	c->start_ms = gw->ms;
+	c->start_ms = c->used_ms = gw->ms;
+	gw->opened++;
 	list_add_tail(&gw->conns, &c->link);
 	gw->nconns++;
 	if (gw_watch(gw, &c->inside, all) || gw_watch(gw, &c->outside, all))
@@ -316,7 +351,8 @@ void conn_close_all(struct gw *gw)
 
 		/* what the guest sent before it ended still goes out */
 		if (!c->inspect)
-			(void)half_pump(&c->out, c->inside.fd, c->outside.fd);
+			(void)half_pump(gw, &c->out, c->inside.fd,
+					c->outside.fd);
 		conn_end(gw, c, !c->out.shut);
 	}
 }

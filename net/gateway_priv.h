@@ -18,6 +18,7 @@ enum {
 	GW_CONNS_MAX = 8192,
 	GW_LISTENERS_MAX = 512,
 	GW_TICK_MS = 250,
+	GW_THROTTLE_MS = 10,
 	GW_CLAIM_MS = 5000, /* between accept and the sentry's word */
 	DNS_PORT = 53,
 };
@@ -35,6 +36,9 @@ struct gw {
 	uint64_t ms; /* CLOCK_BOOTTIME of this round */
 	struct source main;
 	struct list reqs, listeners, conns, busy, udp, queries, dns_conns;
+	struct list throttled; /* connections that wait for the rate */
+	int64_t tokens;	       /* bytes that may move now */
+	uint64_t tokens_ms, opened;
 	unsigned nconns, nlisteners, nwaiting, nqueries, nflows;
 	struct source dns_udp, dns_tcp;
 	struct list dead;
@@ -50,6 +54,21 @@ void gw_events(struct gw *gw, struct source *s, uint32_t events);
 /* Closes the descriptor and sees to it that fn is not called again. */
 void gw_unwatch(struct gw *gw, struct source *s);
 void gw_tell(struct gw *gw, const struct netmsg *m); /* to the sentry */
+/* Says which limit ended or stopped a connection. */
+void gw_limited(struct gw *gw, const struct netaddr *addr, uint16_t port,
+		const char *name, const char *limit);
+
+/* ---- gateway_limit.c ---- */
+/* How many of these bytes may be moved now; and they were. */
+size_t rate_left(struct gw *gw, size_t want);
+void rate_moved(struct gw *gw, size_t count);
+/* May one more connection be opened, where so many are being made? NULL, or
+ * the limit that says no. */
+const char *limit_open(const struct gw *gw, unsigned pending);
+/* Which limit a connection is over: NULL is none. */
+const char *limit_of_conn(const struct gw *gw, uint64_t start_ms,
+			  uint64_t used_ms);
+
 void gw_refused(struct gw *gw, const struct netaddr *addr, uint16_t port,
 		const char *name, const char *why);
 
@@ -82,6 +101,7 @@ struct conn_info {
 void conn_new(struct gw *gw, int inside, int outside,
 	      const struct conn_info *info);
 void conn_run_busy(struct gw *gw);
+void conn_tick(struct gw *gw);
 void conn_close_all(struct gw *gw);
 void gw_reset(int fd); /* closes with RST */
 

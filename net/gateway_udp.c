@@ -75,6 +75,9 @@ static void on_answer(struct gw *gw, struct source *s, uint32_t events)
 
 		if (n < 0)
 			return; /* nothing, or an ICMP error */
+		if (!rate_left(gw, 1))
+			continue;
+		rate_moved(gw, (size_t)n);
 		f->received += (uint64_t)n;
 		f->used_ms = gw->ms;
 		if (sendto(f->place->src.fd, datagram, (size_t)n, MSG_DONTWAIT,
@@ -145,8 +148,9 @@ static void on_guest(struct gw *gw, struct source *s, uint32_t events)
 		     !netaddr_equal(&from, &gw->cfg->guest6)))
 			continue;
 		f = flow_of(gw, p, &ss, len);
-		if (!f)
+		if (!f || !rate_left(gw, 1))
 			continue; /* as a full network does */
+		rate_moved(gw, (size_t)n);
 		p->used_ms = f->used_ms = gw->ms;
 		if (send(f->src.fd, datagram, (size_t)n, MSG_DONTWAIT) >= 0)
 			f->sent += (uint64_t)n;

@@ -40,6 +40,7 @@ enum netmsg_kind {
 	NETMSG_DNS,	 /* value: 1 allowed; name, qtype; wants an ACK */
 	NETMSG_REFUSED,	 /* something was refused later on: why in rule */
 	NETMSG_INCOMING, /* a published port was used; addr: from where */
+	NETMSG_LIMITED,	 /* a limit stopped or ended one: which in rule */
 	NETMSG_STARTED,	 /* the gateway is ready, confined */
 	/* sentry to gateway, on the main socket */
 	NETMSG_ACK, /* the record of message id is out */

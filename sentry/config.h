@@ -38,6 +38,7 @@ struct limits {			       /* 0: not limited */
 	uint64_t pids;
 	double cpus;
 	uint64_t timeout_ms, cpu_time_ms;
+	uint64_t net_rate, net_connections, net_opens, net_idle_ms, net_time_ms;
 };
 
 struct config {

@@ -151,6 +151,13 @@ static void read_rules(const struct config *cfg, struct gateway *g)
 static void read_config(const struct config *cfg, struct gateway *g)
 {
 	names_init(&g->names);
+	g->limits = (struct gateway_limits){
+		.rate = cfg->limits.net_rate,
+		.connections = cfg->limits.net_connections,
+		.opens = cfg->limits.net_opens,
+		.idle_ms = cfg->limits.net_idle_ms,
+		.time_ms = cfg->limits.net_time_ms,
+	};
 	read_rules(cfg, g);
 	gateway_read_files(g, "/etc/resolv.conf", "/etc/hosts");
 	if (cfg->dns) {
@@ -350,6 +357,20 @@ void outside_record(struct sentry *s, const char *call, const struct netmsg *m,
 	strbuf_fini(&b);
 }
 
+/* Once for each limit. */
+static void say_limit(struct outside *o, const char *limit)
+{
+	static const char *const known[] = {"--net-connections", "--net-opens",
+					    "--net-idle", "--net-time"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (strcmp(known[i], limit) || (o->limits_said & 1u << i))
+			continue;
+		o->limits_said |= 1u << i;
+		log_info("limited: %s has stopped connections", known[i]);
+	}
+}
+
 static void on_message(struct sentry *s, const struct netmsg *m)
 {
 	struct audit_event ev = {.verdict = AUDIT_ALLOW};
@@ -367,6 +388,12 @@ static void on_message(struct sentry *s, const struct netmsg *m)
 	case NETMSG_REFUSED:
 		ev.verdict = AUDIT_DENY;
 		outside_record(s, "net.refused", m, &ev);
+		return;
+	case NETMSG_LIMITED:
+		ev.verdict = AUDIT_LIMIT;
+		ev.coalesce = true;
+		outside_record(s, "limit", m, &ev);
+		say_limit(o, m->rule);
 		return;
 	case NETMSG_DNS:
 		ev.verdict = m->value ? AUDIT_ALLOW : AUDIT_DENY;

@@ -25,6 +25,7 @@ struct outside_known {
 struct outside {
 	int sock;
 	bool dead, datagrams;
+	unsigned limits_said; /* bits */
 	struct netaddr guest4, guest6, resolver4;
 	uint64_t ids;	      /* atomic */
 	pthread_mutex_t lock; /* a leaf: known */

@@ -51,7 +51,9 @@ static void show_limits(const struct config *cfg)
 	const struct limits *l = &cfg->limits;
 
 	if (l->memory || l->disk || l->pids || l->timeout_ms ||
-	    l->cpu_time_ms || l->output || l->cpus > 0)
+	    l->cpu_time_ms || l->output || l->cpus > 0 || l->net_rate ||
+	    l->net_connections || l->net_opens || l->net_idle_ms ||
+	    l->net_time_ms)
 		printf("limits:\n");
 	show_limit("memory", l->memory, " bytes");
 	show_limit("disk", l->disk, " bytes");
@@ -59,6 +61,11 @@ static void show_limits(const struct config *cfg)
 	show_limit("timeout", l->timeout_ms, " ms");
 	show_limit("cpu-time", l->cpu_time_ms, " ms");
 	show_limit("output", l->output, " bytes");
+	show_limit("net-rate", l->net_rate, " bytes/s");
+	show_limit("net-connections", l->net_connections, "");
+	show_limit("net-opens", l->net_opens, "");
+	show_limit("net-idle", l->net_idle_ms, " ms");
+	show_limit("net-time", l->net_time_ms, " ms");
 	if (l->cpus > 0)
 		printf("  cpus %g\n", l->cpus);
 }

@@ -432,12 +432,13 @@ static int read_limits(struct reader *r, const struct doc_node *n)
 		{"output", "max-output"},
 		{"net-rate", "net-rate"},
 		{"net-connections", "net-connections"},
+		{"net-opens", "net-opens"},
 		{"net-idle", "net-idle"},
 		{"net-time", "net-time"},
 	};
 	static const char keys[] =
 		"memory cpus pids disk timeout cpu-time output net-rate "
-		"net-connections net-idle net-time";
+		"net-connections net-opens net-idle net-time";
 	int ret = check_map(r, n, keys);
 
 	for (size_t i = 0; !ret && i < n->count; i += 2)

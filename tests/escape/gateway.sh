@@ -39,6 +39,7 @@ cp "$srv/cert.pem" ca.pem
 if [ "$(id -u)" != 0 ]; then # the rights of this namespace are not a user's
 	drop="setpriv --ambient-caps -all --inh-caps -all"
 fi
+extra=()
 # run RULES... -- COMMAND: inside, with an audit stream
 run()
 {
@@ -48,7 +49,7 @@ run()
 		shift
 	done
 	${drop:-} "$CLOCHE" run --quiet --audit audit.jsonl \
-		--dns 93.184.216.53 "${rules[@]}" "$@"
+		--dns 93.184.216.53 "${extra[@]}" "${rules[@]}" "$@"
 }
 get() { run "$1" -- curl -sS -m 10 "${@:2}"; }
 gives() { [ "$("${@:2}" 2>&1)" = "$1" ]; }
@@ -272,6 +273,40 @@ C
 if gcc -O1 -pthread -o flip flip.c 2>/dev/null; then
 	check flipped-address run 93.184.216.34:80 -- ./flip
 fi
+
+# ---- limits ----
+# limited OPTION VALUE -- PYTHON
+limited()
+{
+	local extra=("$1" "$2")
+	python 93.184.216.34 -- "$4"
+}
+check rate limited --net-rate 4M -- "
+s=tcp(); t=time.time(); s.sendall(b'GET /big X\r\n\r\n'); n=0
+while n<6<<20: n+=len(s.recv(1<<16))
+assert time.time()-t>1,time.time()-t"
+check connections-at-once limited --net-connections 3 -- "
+a=[tcp() for i in range(3)]; fails('ECONNREFUSED',tcp); a[0].close()
+for i in range(100):
+    try: tcp(); break
+    except OSError: time.sleep(.1)
+else: assert 0"
+check connections-at-once-recorded recorded limit '"verdict":"limit","rule":"--net-connections"'
+check connections-in-all limited --net-opens 2 -- "
+tcp().close(); tcp().close(); fails('ECONNREFUSED',tcp)"
+check idle-is-ended limited --net-idle 1s -- "
+s=tcp(); s.settimeout(20); fails('ECONNRESET',s.recv,1)"
+check idle-is-not-what-moves limited --net-idle 2s -- "
+s=tcp()
+for i in range(8):
+    s.sendall(b'GET /%d X\r\n\r\n'%i); assert s.recv(99); time.sleep(.5)"
+check time-is-over limited --net-time 1s -- "
+s=tcp(); s.settimeout(20)
+def f():
+    for i in range(200):
+        s.sendall(b'GET /%d X\r\n\r\n'%i); assert s.recv(99); time.sleep(.1)
+try: f(); assert 0
+except OSError: pass"
 
 # ---- published ports ----
 ${drop:-} "$CLOCHE" run --quiet --publish 8088:8081 -- python3 -c "

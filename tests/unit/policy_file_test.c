@@ -148,7 +148,8 @@ Test(policy_file, mistakes_have_their_place)
 		 "p:2:18: a limit was expected, not a list"},
 		{"version: 1\nlimits: {mem: 1}",
 		 "p:2:10: one of memory cpus pids disk timeout cpu-time output "
-		 "net-rate net-connections net-idle net-time was expected, "
+		 "net-rate net-connections net-opens net-idle net-time was "
+		 "expected, "
 		 "not \"mem\""},
 		{"version: 1\nenv: &a [A]",
 		 "p:2:6: a value without an anchor or a tag was expected"},
