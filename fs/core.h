@@ -39,6 +39,11 @@ void dentry_exchange(struct dentry *a, struct dentry *b);
 /* Before a directory is renamed: keeps the path whose rules go with it. */
 void dentry_note_origin(struct dentry *d);
 void dentry_drop_origins(struct vfs *vfs);
+/* Next in pre-order below top, or after all below d; NULL at the end. */
+struct dentry *dentry_next(const struct dentry *top, struct dentry *d);
+struct dentry *dentry_next_beside(const struct dentry *top, struct dentry *d);
+/* The masks of d and all below it are computed anew. */
+void dentry_masks_again(struct dentry *d);
 bool dentry_below(const struct dentry *d, const struct dentry *ancestor);
 /* Frees what is dead and what is beyond the bound. */
 void dentry_prune(struct vfs *vfs);
@@ -134,6 +139,8 @@ int MUST_CHECK walk_child(struct vfs_ctx *ctx, struct dentry *dir,
 void watch_fini(struct vfs *vfs);
 /* identify.c */
 void objects_fini(struct vfs *vfs);
+/* All but inherited descriptors: nobody has any. */
+void objects_forget(struct vfs *vfs);
 void objects_store_event(void *arg, dev_t dev, ino_t ino,
 			 enum store_event what);
 int MUST_CHECK vfs_opath_standin(struct vfs *vfs, struct inode *inode,

@@ -322,6 +322,24 @@ void dentry_note_origin(struct dentry *d)
 	list_add_tail(&d->vfs->origins, &o->list);
 }
 
+const char *dentry_origin(const struct inode *inode)
+{
+	return inode->was ? inode->was->path : NULL;
+}
+
+void dentry_origin_set(struct vfs *vfs, struct inode *inode, const char *path)
+{
+	struct origin *o;
+
+	if (inode->was || !S_ISDIR(inode->type))
+		return;
+	o = xcalloc(1, sizeof(*o));
+	o->path = xstrdup(path);
+	o->inode = inode_get(inode);
+	inode->was = o;
+	list_add_tail(&vfs->origins, &o->list);
+}
+
 static void origin_drop(struct origin *o)
 {
 	list_del(&o->list);
@@ -353,16 +371,20 @@ static void dentry_recompute(struct dentry *d)
 				       &d->rule);
 }
 
-/* Next in pre-order below top; NULL at the end. */
-static struct dentry *tree_next(const struct dentry *top, struct dentry *d)
+struct dentry *dentry_next_beside(const struct dentry *top, struct dentry *d)
 {
-	if (!list_empty(&d->children))
-		return list_entry(d->children.next, struct dentry, child);
 	while (d != top && d->child.next == &d->parent->children)
 		d = d->parent;
 	if (d == top)
 		return NULL;
 	return list_entry(d->child.next, struct dentry, child);
+}
+
+struct dentry *dentry_next(const struct dentry *top, struct dentry *d)
+{
+	if (!list_empty(&d->children))
+		return list_entry(d->children.next, struct dentry, child);
+	return dentry_next_beside(top, d);
 }
 
 /* ---- making ------------------------------------------------------------ */
@@ -450,12 +472,12 @@ void dentry_delete(struct dentry *d)
 
 /* Masks of all that is cached below d; names that are absent here may exist
  * there, so they are dropped. */
-static void dentry_recompute_tree(struct dentry *d)
+void dentry_masks_again(struct dentry *d)
 {
 	struct dentry *c = d, *next;
 
 	for (; c; c = next) {
-		next = tree_next(d, c);
+		next = dentry_next(d, c);
 		if (!c->inode && c != d) {
 			dentry_unhash(c);
 			continue;
@@ -475,7 +497,7 @@ static void dentry_place(struct dentry *d, struct dentry *parent, char *name,
 	d->parent = dentry_get(parent);
 	dentry_put(old);
 	dentry_hash_in(d);
-	dentry_recompute_tree(d);
+	dentry_masks_again(d);
 }
 
 static char *name_copy(const struct dentry *d)

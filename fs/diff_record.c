@@ -104,8 +104,11 @@ bool diff_at_home(const struct ov_node *n, struct hostdir *dir,
 static int object_open(struct ov_node *n, int *fd)
 {
 	const char *name;
+	struct stat st;
 	int dirfd, ret;
 
+	if (n->src)
+		return ov_src_open(n, O_RDONLY, fd, &st);
 	if (!n->upper)
 		return hostfs_open(n->lhost, n->lname, O_RDONLY, &n->lst, fd);
 	ret = ov_object_place(n, &dirfd, &name);
@@ -119,6 +122,8 @@ static uint64_t node_size(struct ov_node *n)
 {
 	struct stat st;
 
+	if (n->src)
+		return ov_src_load(n) < 0 ? 0 : (uint64_t)n->src->size;
 	if (!n->upper)
 		return n->has_lower ? (uint64_t)n->lst.st_size : 0;
 	return ov_object_stat(n, &st) < 0 ? 0 : (uint64_t)st.st_size;

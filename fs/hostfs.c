@@ -265,6 +265,22 @@ int hostfs_open_root(struct hostfs *fs, const char *path, struct hostdir **dir,
 	return 0;
 }
 
+int hostfs_root_fd(struct hostfs *fs, int fd, struct hostdir **dir)
+{
+	int own = openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (own < 0 || fstat(own, &st) < 0) {
+		int ret = -errno;
+
+		auto_close_fd(&own);
+		return ret;
+	}
+	*dir = hostdir_new(fs, NULL, "", &st);
+	(*dir)->fd = own;
+	return 0;
+}
+
 /* ---- names ----------------------------------------------------------- */
 
 int hostfs_stat(struct hostdir *d, const char *name, struct stat *st)

@@ -60,6 +60,8 @@ void hostfs_init(struct hostfs *fs, bool trusted);
 int MUST_CHECK hostfs_open_root(struct hostfs *fs, const char *path,
 				struct hostdir **dir, char **name,
 				struct stat *st);
+/* A root that is a directory of our own (its descriptor is borrowed). */
+int MUST_CHECK hostfs_root_fd(struct hostfs *fs, int fd, struct hostdir **dir);
 struct hostdir *hostdir_get(struct hostdir *d);
 void hostdir_put(struct hostdir *d);
 /* Borrowed O_PATH descriptor, valid until the next hostfs call. */

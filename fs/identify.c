@@ -137,6 +137,21 @@ void objects_fini(struct vfs *vfs)
 	htable_fini(&vfs->objects);
 }
 
+void objects_forget(struct vfs *vfs)
+{
+	for (size_t i = 0; i <= vfs->objects.mask; i++) {
+		struct hnode *n = vfs->objects.buckets[i], *next;
+
+		for (; n; n = next) {
+			struct object *o = container_of(n, struct object, node);
+
+			next = n->next;
+			if (!o->stdio)
+				object_free(vfs, o);
+		}
+	}
+}
+
 void objects_store_event(void *arg, dev_t dev, ino_t ino, enum store_event what)
 {
 	struct vfs *vfs = arg;

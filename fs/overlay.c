@@ -156,6 +156,8 @@ void ov_release(struct inode *inode)
 		store_unwatch(n->ov->store, n->sino);
 	if (n->side[0] && !n->ov->dead)
 		store_side_remove(n->ov->store, n->side, false);
+	if (n->src)
+		ov_src_drop(n);
 	ov_xattr_free(n);
 	if (n->quiet)
 		close(ov_quiet_take(n));

@@ -16,7 +16,7 @@
 
 static bool ov_real_times(const struct ov_node *n)
 {
-	return n->upper && n->object && S_ISREG(n->inode->type);
+	return n->upper && n->object && !n->src && S_ISREG(n->inode->type);
 }
 
 /* 0600; and the set-id bits where a native write has to clear them, which is
@@ -96,8 +96,7 @@ static struct statx_timestamp ov_stamp(struct timespec ts)
 	};
 }
 
-/* Set-id bits that a native write has cleared. */
-static void ov_read_back(struct ov_node *n, const struct stat *st)
+void ov_read_back(struct ov_node *n, const struct stat *st)
 {
 	mode_t gone = ov_object_mode(n) & (S_ISUID | S_ISGID) & ~st->st_mode;
 
@@ -137,6 +136,8 @@ int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out)
 
 	if (!n->upper)
 		ov_refresh(n);
+	if (n->src)
+		(void)!ov_src_load(n);
 	if (ctx->want_btime)
 		ov_birth(n, out);
 	out->stx_mask |= STATX_BASIC_STATS;
@@ -151,6 +152,9 @@ int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out)
 	out->stx_ctime = ov_stamp(n->ctime);
 	if (n->target) {
 		out->stx_size = strlen(n->target);
+	} else if (n->src) {
+		out->stx_size = (uint64_t)n->src->size;
+		out->stx_blocks = (uint64_t)n->src->blocks;
 	} else if (n->has_lower && !n->upper) {
 		out->stx_size = (uint64_t)n->lst.st_size;
 		out->stx_blocks = (uint64_t)n->lst.st_blocks;
@@ -258,7 +262,8 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 	ov_wrote(ctx, n);
 	if (!n->upper)
 		ov_refresh(n);
-	if (attr->valid & VFS_ATTR_SIZE)
+	ret = ov_src_load(n);
+	if (!ret && (attr->valid & VFS_ATTR_SIZE))
 		ret = ov_set_size(ctx, n, attr);
 	if (ret < 0)
 		return ret;

@@ -1,5 +1,6 @@
 /*
- * overlay_copyup.c - a lower file gets its own data in the store.
+ * overlay_copyup.c - a lower file, or one whose data is in a layer, gets its
+ * own data in the store.
  *
  * Small files at once, larger ones by a job that runs without the state lock:
  * the store object stands empty meanwhile and the node still shows the lower
@@ -75,7 +76,7 @@ static int copy_range(int src, int dst, off_t from, off_t to,
 	return 0;
 }
 
-static int copy_once(int src, int dst, off_t size, const volatile int *cancel)
+int ov_copy_file(int src, int dst, off_t size, const volatile int *cancel)
 {
 	off_t pos = 0;
 
@@ -109,7 +110,7 @@ static int copy_data(struct ov_copy *c, const volatile int *cancel)
 
 		if (fstat(c->src, &c->st) < 0)
 			return -EIO;
-		ret = copy_once(c->src, c->dst, c->st.st_size, cancel);
+		ret = ov_copy_file(c->src, c->dst, c->st.st_size, cancel);
 		if (ret < 0)
 			return ret;
 		if (fstat(c->src, &after) < 0)
@@ -136,6 +137,8 @@ static int copy_publish(struct ov_node *n, const struct ov_copy *c)
 		return -EIO;
 	n->ctime_mark = st.st_ctim;
 	n->upper = n->meta = true;
+	if (n->src)
+		ov_src_drop(n);
 	ov_pin(n);
 	return 0;
 }
@@ -156,6 +159,8 @@ static int copy_nothing(struct ov_node *n)
 	    futimens(fd, now) < 0)
 		return ov_store_errno(errno, "truncating open");
 	n->upper = n->meta = true;
+	if (n->src)
+		ov_src_drop(n);
 	ov_pin(n);
 	return 0;
 }
@@ -174,7 +179,8 @@ static void copy_put(struct ov_copy *c)
 static int copy_open(struct ov_node *n, struct ov_copy *c)
 {
 	struct stat st;
-	int ret = ov_lower_open(n, O_RDONLY, &c->src, &st);
+	int ret = n->src ? ov_src_open(n, O_RDONLY, &c->src, &st)
+			 : ov_lower_open(n, O_RDONLY, &c->src, &st);
 
 	if (ret < 0)
 		return ret == -ESTALE ? -ENOENT : ret;
@@ -228,7 +234,8 @@ static int copy_inline(struct ov_node *n)
 	if (!ret)
 		ret = copy_data(&c, NULL);
 	if (!ret) {
-		ov_base_copied(n, &c.st, c.dst);
+		if (!n->src)
+			ov_base_copied(n, &c.st, c.dst);
 		ret = copy_publish(n, &c);
 	} else if (c.dst >= 0 && ftruncate(c.dst, 0) < 0)
 		log_host(errno, "ftruncate");
@@ -243,10 +250,17 @@ int ov_copy_up(struct ov_node *n, struct dentry *dentry, bool truncate,
 	struct ov_node *dir = NULL;
 	const char *name = NULL;
 	int ret = 0;
+	off_t size;
 
-	if (n->upper)
+	if (n->upper && !n->src)
 		return 0;
-	ov_refresh(n);
+	if (n->src)
+		ret = ov_src_load(n);
+	else
+		ov_refresh(n);
+	if (ret < 0)
+		return ret;
+	size = n->src ? n->src->size : n->lst.st_size;
 	if (dentry && dentry->parent && !dentry->deleted &&
 	    dentry->parent->inode->sb == n->inode->sb) {
 		dir = ov_parent_of(dentry);
@@ -256,9 +270,9 @@ int ov_copy_up(struct ov_node *n, struct dentry *dentry, bool truncate,
 		ret = ov_object_make(n, dir, name);
 	if (ret < 0)
 		return ret;
-	if (truncate || !n->lst.st_size)
+	if (truncate || !size)
 		return truncate ? copy_nothing(n) : copy_inline(n);
-	if (n->lst.st_size <= OV_INLINE_COPY && !n->copy)
+	if (size <= OV_INLINE_COPY && !n->copy)
 		return copy_inline(n);
 	return copy_start(n, job);
 }
@@ -298,9 +312,10 @@ static int copy_finish(struct ov_node *n, struct ov_copy *c, int result)
 {
 	n->copy = NULL;
 	/* A truncating open may have overtaken us: its file is the newer. */
-	if (!n->upper) {
+	if (!n->upper || n->src) {
 		if (!result) {
-			ov_base_copied(n, &c->st, c->dst);
+			if (!n->src)
+				ov_base_copied(n, &c->st, c->dst);
 			result = copy_publish(n, c);
 		} else if (ftruncate(c->dst, 0) < 0)
 			log_host(errno, "ftruncate");

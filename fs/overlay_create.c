@@ -176,6 +176,8 @@ int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
 	}
 	ov_ctime_now(n);
 	if (!n->nlink) {
+		if (n->src)
+			ov_src_unlinked(n);
 		ov_object_maybe_free(n);
 		ov_unpin(n);
 	}
@@ -233,9 +235,12 @@ void ov_event(struct inode *inode, ino_t ino, int what)
 int overlay_node_place(struct inode *inode, int *dirfd,
 		       char name[NAME_LEN_MAX + 1])
 {
+	struct ov_node *n = ov_node(inode);
 	const char *at;
-	int fd, ret = ov_object_place(ov_node(inode), &fd, &at);
+	int fd, ret = ov_object_need(n);
 
+	if (!ret)
+		ret = ov_object_place(n, &fd, &at);
 	if (ret < 0)
 		return ret == -ENOENT ? -ECONNREFUSED : ret;
 	snprintf(name, NAME_LEN_MAX + 1, "%s", at);

@@ -23,7 +23,7 @@ uint64_t ov_lower_ino(const struct ov *ov, dev_t dev, ino_t ino)
 	return v;
 }
 
-static uint64_t ov_lower_hash(const struct ov_node *dir, const struct stat *st)
+uint64_t ov_lower_hash(const struct ov_node *dir, const struct stat *st)
 {
 	uint64_t salt = S_ISDIR(st->st_mode) ? (uintptr_t)dir : 0;
 
@@ -55,7 +55,7 @@ void ov_lower_unhash(struct ov_node *n)
 	n->hashed = false;
 }
 
-static void ov_take_stat(struct ov_node *n, const struct stat *st)
+void ov_take_stat(struct ov_node *n, const struct stat *st)
 {
 	if (n->has_lower)
 		n->nlink += st->st_nlink - n->lst.st_nlink;

@@ -213,6 +213,13 @@ int ov_object_make(struct ov_node *n, struct ov_node *dir, const char *name)
 	return 0;
 }
 
+int ov_object_need(struct ov_node *n)
+{
+	if (n->object || !n->nlink)
+		return 0;
+	return ov_object_make(n, NULL, NULL);
+}
+
 int ov_object_place(struct ov_node *n, int *dirfd, const char **name)
 {
 	list_for_each (p, &n->names) {
@@ -321,6 +328,13 @@ void ov_object_maybe_free(struct ov_node *n)
 
 	if (n->nlink || !n->side[0])
 		return;
+	if (!S_ISREG(n->inode->type)) {
+		/* Nobody opens it again; STORE_GONE tells its end. */
+		(void)!store_watch(s, fd, n->side, n->sino, false);
+		store_side_remove(s, n->side, false);
+		n->side[0] = '\0';
+		return;
+	}
 	if (!store_busy(s, fd, n->side)) {
 		store_side_remove(s, n->side, false);
 		n->side[0] = '\0';

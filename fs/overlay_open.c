@@ -35,6 +35,8 @@ int ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
 
 	if (S_ISREG(n->inode->type) && ov_writes(flags))
 		ret = ov_arm_setid(ctx, n);
+	else if (!S_ISREG(n->inode->type))
+		ret = ov_object_need(n);
 	if (!ret)
 		ret = ov_object_place(n, &dirfd, &name);
 	if (ret < 0)
@@ -57,8 +59,11 @@ static int ov_open_lower(struct ov_node *n, struct dentry *dentry, int flags,
 {
 	AUTO_CLOSE int fd = -1;
 	struct stat st;
-	int ret =
-		ov_lower_open(n, flags & OV_OPEN_FLAGS & ~O_NOATIME, &fd, &st);
+	int ret;
+
+	flags &= OV_OPEN_FLAGS & ~O_NOATIME;
+	ret = n->src ? ov_src_open(n, flags, &fd, &st)
+		     : ov_lower_open(n, flags, &fd, &st);
 
 	if (ret < 0)
 		return ret == -ESTALE ? -ENOENT : ret;
@@ -93,7 +98,7 @@ static int ov_open_reg(struct vfs_ctx *ctx, struct ov_node *n,
 	bool writes = ov_writes(flags);
 	int ret;
 
-	if (!writes && !n->upper) {
+	if (!writes && (!n->upper || n->src)) {
 		ret = ov_open_lower(n, dentry, flags, &out->fd);
 		if (!ret)
 			ov_tell_read(n, dentry);
@@ -209,6 +214,7 @@ int overlay_watch_target(struct vfs_ctx *ctx, struct inode *inode,
 	int dirfd, ret;
 
 	(void)ctx;
+	n->watched = true;
 	if (S_ISDIR(inode->type)) {
 		ret = ov_mirror_populate(n);
 		if (ret < 0)

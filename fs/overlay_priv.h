@@ -8,7 +8,8 @@
  *
  * Where things are:
  *   name          entry of its directory, else the lower directory
- *   data          the store object when `upper`, else the lower file
+ *   data          a layer's file when `src` (overlay_src.c), else the store
+ *                 object when `upper`, else the lower file
  *   store object  under any entry with `mirrored`, else under side[]
  *   owner, mode   struct inode; times: see ov_times in overlay_attr.c
  *
@@ -22,12 +23,15 @@
  *    so that it outlives the dentries. [overlay_test: chmod_survives]
  * 4. A lower file is one node for all its names: ov->lower, by (dev, ino).
  * 5. Once `populated`, every visible name of a directory is in the mirror.
+ * 6. What `src` names is shared with other sandboxes: it is opened for reading
+ *    only, and nothing of it is ever changed. [snapshot_test: fork_is_apart]
  */
 #ifndef CLOCHE_OVERLAY_PRIV_H
 #define CLOCHE_OVERLAY_PRIV_H
 
 #include "changes.h"
 #include "hostfs.h"
+#include "layer.h"
 #include "overlay.h"
 
 #include <time.h>
@@ -40,7 +44,24 @@ enum {
 #define OV_XATTR_TOTAL_MAX (16u << 20)
 #define OV_INO_FIRST	   ((uint64_t)1 << 40)
 
-struct ov_xattr;
+struct ov_xattr {
+	struct list list; /* ov_node.xattrs */
+	size_t size;
+	char *value;
+	char name[];
+};
+
+/* A regular file's data in a layer. */
+struct ov_src {
+	struct ov_layer *layer; /* counted */
+	struct hostdir *dir;	/* counted */
+	char *name;
+	ino_t ino;
+	bool loaded; /* size, blocks, and the node's times are known */
+	off_t size;
+	blkcnt_t blocks;
+};
+
 struct ov_copy;
 struct ov_index;
 
@@ -89,6 +110,7 @@ struct ov_dir {
 	struct ov_index *index;
 };
 
+/* Snapshots write and read all of its state (snapshot.c, snapshot_load.c). */
 struct ov_node {
 	struct inode *inode; /* back pointer, not counted */
 	struct ov *ov;
@@ -134,6 +156,13 @@ struct ov_node {
 	size_t xattr_size;
 	bool xattr_own; /* lower's have been taken over */
 	struct ov_copy *copy;
+	struct ov_src *src; /* with upper; owned */
+	bool watched;	    /* a guest may have a watch on its object */
+
+	/* While a snapshot is made. */
+	bool kept;	     /* stays where it is */
+	uint32_t number;     /* in the list; 0: not in it */
+	struct ov_src *snap; /* a copy of what stays; owned */
 };
 
 static inline struct ov_node *ov_node(const struct inode *inode)
@@ -185,6 +214,7 @@ bool ov_lower_closed(struct ov_node *dir, const char *name);
 bool ov_lower_has(struct ov_node *dir, const char *name, struct stat *st);
 uint64_t ov_lower_ino(const struct ov *ov, dev_t dev, ino_t ino);
 void ov_lower_unhash(struct ov_node *n);
+uint64_t ov_lower_hash(const struct ov_node *dir, const struct stat *st);
 /* The node known for a lower object; borrowed, or NULL. */
 struct ov_node *ov_lower_find(struct ov_node *dir, const struct stat *st);
 void ov_lower_rehash(struct ov_node *n); /* a directory's parent changed */
@@ -193,6 +223,8 @@ void ov_lower_placed(struct ov_node *n, struct ov_node *dir, const char *name);
 struct inode *ov_lower_node(struct ov_node *dir, const char *name,
 			    const struct stat *st);
 void ov_refresh(struct ov_node *n);
+/* What the host has now; shown as long as the guest has no version. */
+void ov_take_stat(struct ov_node *n, const struct stat *st);
 /* Asks for lborn, by the name (dir, name). */
 void ov_lower_ask_birth(struct ov_node *n, struct hostdir *dir,
 			const char *name);
@@ -244,6 +276,8 @@ int MUST_CHECK ov_mirror_populate(struct ov_node *dir);
  * side/ when dir is NULL. */
 int MUST_CHECK ov_object_make(struct ov_node *n, struct ov_node *dir,
 			      const char *name);
+/* FIFOs and sockets of a snapshot have none until they are used. */
+int MUST_CHECK ov_object_need(struct ov_node *n);
 /* A place where the object can be opened: descriptor borrowed. */
 int MUST_CHECK ov_object_place(struct ov_node *n, int *dirfd,
 			       const char **name);
@@ -297,6 +331,35 @@ int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
 int MUST_CHECK ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
 			      struct dentry *dentry, int flags, int *fd);
 
+/* overlay_src.c: data in layers. */
+struct ov_src *ov_src_new(struct ov_layer *layer, struct hostdir *dir,
+			  const char *name, ino_t ino);
+/* ours: the file goes at once if only we need it. */
+void ov_src_free(struct ov_src *src, bool ours);
+/* The data is elsewhere now. */
+void ov_src_drop(struct ov_node *n);
+/* Size and times of n's src, once. */
+int MUST_CHECK ov_src_load(struct ov_node *n);
+/* flags: O_RDONLY and what goes with it. */
+int MUST_CHECK ov_src_open(struct ov_node *n, int flags, int *fd,
+			   struct stat *st);
+/* n has lost its last name: nobody may have it open, then it can go. */
+void ov_src_unlinked(struct ov_node *n);
+
+/*
+ * overlay_freeze.c: what all overlays hold moves into one new layer, so that
+ * they and others can share it. *out is counted, NULL if there was nothing.
+ * idle: no guest runs, so nothing is open or watched. Else what is open is
+ * copied (node->snap), and the caller has stopped the guests. A failure leaves
+ * everything as it was.
+ */
+int MUST_CHECK ov_freeze(struct store *store, bool idle, struct ov_layer **out);
+/* The copies were needed for a list only. */
+void ov_freeze_end(struct store *store);
+
+/* overlay_reset.c: back to what it was when it was made. */
+int MUST_CHECK ov_reset_all(struct store *store);
+
 /* overlay_copyup.c: 0, or -EINPROGRESS with *job. dentry may be NULL.
  * truncate: no data is copied. */
 int MUST_CHECK ov_copy_up(struct ov_node *n, struct dentry *dentry,
@@ -307,6 +370,9 @@ int MUST_CHECK ov_copy_up(struct ov_node *n, struct dentry *dentry,
 void ov_quiet_prepare(struct ov_node *n);
 int ov_quiet_take(struct ov_node *n); /* owned by the caller; -1 if none */
 int MUST_CHECK ov_quiet_publish(struct ov_node *n, int dst);
+/* Copies size bytes with their holes; dst is emptied first. */
+int MUST_CHECK ov_copy_file(int src, int dst, off_t size,
+			    const volatile int *cancel);
 
 /* overlay_readdir.c */
 int ov_readdir(struct vfs_ctx *ctx, struct inode *dir, off_t *pos,
@@ -327,6 +393,8 @@ int MUST_CHECK ov_times_to_object(struct ov_node *n);
 void ov_ctime_now(struct ov_node *n);
 /* The set-id bits go to the object; a chmod of it also tells watchers. */
 int MUST_CHECK ov_mode_to_object(struct ov_node *n);
+/* Takes set-id bits that a native write has cleared (st: the object's). */
+void ov_read_back(struct ov_node *n, const struct stat *st);
 /* Before n is opened for writing or truncated by the caller. */
 int MUST_CHECK ov_arm_setid(struct vfs_ctx *ctx, struct ov_node *n);
 ssize_t ov_readlink(struct vfs_ctx *ctx, struct inode *inode, char *buf,
@@ -337,5 +405,8 @@ mode_t ov_object_mode(const struct ov_node *n);
 ssize_t ov_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
 		 const char *name, void *buf, size_t size, int flags);
 void ov_xattr_free(struct ov_node *n);
+/* As it was written before; no check of the limits. */
+void ov_xattr_restore(struct ov_node *n, const char *name, const void *value,
+		      size_t size);
 
 #endif

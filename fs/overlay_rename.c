@@ -113,6 +113,8 @@ static void ov_replaced(struct ov_node *t)
 	}
 	ov_ctime_now(t);
 	if (!t->nlink) {
+		if (t->src)
+			ov_src_unlinked(t);
 		ov_object_maybe_free(t);
 		ov_unpin(t);
 	}

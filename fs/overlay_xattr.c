@@ -15,13 +15,6 @@
 #include <stdio.h>
 #include <sys/xattr.h>
 
-struct ov_xattr {
-	struct list list; /* ov_node.xattrs */
-	size_t size;
-	char *value;
-	char name[];
-};
-
 static struct ov_xattr *xattr_find(struct ov_node *n, const char *name)
 {
 	list_for_each (p, &n->xattrs) {
@@ -54,12 +47,28 @@ void ov_xattr_free(struct ov_node *n)
 			   list_entry(n->xattrs.next, struct ov_xattr, list));
 }
 
+void ov_xattr_restore(struct ov_node *n, const char *name, const void *value,
+		      size_t size)
+{
+	size_t len = strlen(name) + 1;
+	struct ov_xattr *x = xcalloc(1, sizeof(*x) + len);
+
+	memcpy(x->name, name, len);
+	x->value = xmalloc(size);
+	if (size)
+		memcpy(x->value, value, size);
+	x->size = size;
+	list_add_tail(&n->xattrs, &x->list);
+	n->xattr_size += xattr_cost(x);
+	n->ov->xattr_bytes += xattr_cost(x);
+}
+
 static int xattr_put(struct ov_node *n, const char *name, const void *buf,
 		     size_t size)
 {
-	struct ov_xattr *old = xattr_find(n, name), *x;
+	struct ov_xattr *old = xattr_find(n, name);
 	size_t len = strlen(name) + 1;
-	size_t cost = size + len - 1 + sizeof(*x);
+	size_t cost = size + len - 1 + sizeof(*old);
 	size_t freed = old ? xattr_cost(old) : 0;
 
 	if (len > XATTR_NAME_MAX + 1)
@@ -71,15 +80,7 @@ static int xattr_put(struct ov_node *n, const char *name, const void *buf,
 		return -ENOSPC;
 	if (old)
 		xattr_drop(n, old);
-	x = xcalloc(1, sizeof(*x) + len);
-	memcpy(x->name, name, len);
-	x->value = xmalloc(size);
-	if (size)
-		memcpy(x->value, buf, size);
-	x->size = size;
-	list_add_tail(&n->xattrs, &x->list);
-	n->xattr_size += cost;
-	n->ov->xattr_bytes += cost;
+	ov_xattr_restore(n, name, buf, size);
 	return 0;
 }
 

@@ -29,11 +29,11 @@ struct store {
 	dev_t dev;
 	bool emulated;
 	uint64_t serial;
-	unsigned mirrors;
+	unsigned mirrors, nlayers;
 	struct htable by_wd, by_ino;
 	store_event_fn fn;
 	void *arg;
-	struct list overlays;
+	struct list overlays, layers;
 };
 
 #define WATCH_PROC_PATH "/proc/self/fd/%d/%s"
@@ -64,6 +64,7 @@ int store_new(int root_fd, bool emulated, struct store **out)
 	htable_init(&s->by_wd);
 	htable_init(&s->by_ino);
 	list_init(&s->overlays);
+	list_init(&s->layers);
 	ret = store_open_side(s);
 	if (ret < 0) {
 		log_host(ret, "store: cannot set up");
@@ -196,6 +197,16 @@ struct list *store_overlays(struct store *s)
 unsigned store_next_mirror(struct store *s)
 {
 	return s->mirrors++;
+}
+
+struct list *store_layers(struct store *s)
+{
+	return &s->layers;
+}
+
+unsigned store_next_layer(struct store *s)
+{
+	return s->nlayers++;
 }
 
 /* ---- watches --------------------------------------------------------- */

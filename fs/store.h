@@ -2,11 +2,12 @@
  * store.h - the real directory tree behind everything that is written.
  *
  * A private detached tmpfs given as a directory descriptor (bare mode: a plain
- * directory that the caller made in /dev/shm). It has two parts:
+ * directory that the caller made in /dev/shm). It has three parts:
  *
  *   mN/    the mirror of overlay N: upper files under their virtual names, so
  *          that create, rename, link, unlink and inotify events happen in the
  *          kernel. Owned by overlay_*.c.
+ *   LN/    frozen parts of mirrors, shared by snapshots: layer.h.
  *   side/  files and directories without a virtual name: stand-ins,
  *          snapshots, O_TMPFILE files, unlinked files that are still open.
  *
@@ -92,5 +93,8 @@ bool store_busy(struct store *s, int dirfd, const char *name);
 /* Registered by overlays: their list and the number of the next mirror. */
 struct list *store_overlays(struct store *s);
 unsigned store_next_mirror(struct store *s);
+/* Of layer.c: every layer that is known, and the number of the next. */
+struct list *store_layers(struct store *s);
+unsigned store_next_layer(struct store *s);
 
 #endif

@@ -189,6 +189,7 @@ struct dentry {
 	bool mounted; /* root of another file system */
 	bool stub;    /* name exists only because of a mount below or at it */
 	bool stale;   /* dentry_forget: ask lookup again before use */
+	bool anchor;  /* vfs_restore.c: a mount is below it */
 	unsigned short len;
 	char *name; /* NUL-terminated; "" for the root */
 };
@@ -203,6 +204,11 @@ unsigned dentry_child_mask(struct dentry *dir, const char *name);
  * they live on. Mount points are kept.
  */
 void dentry_forget(struct dentry *dir, const char *name);
+
+/* First path of a renamed directory, whose rules still hold; borrowed, or
+ * NULL. Set: as it was read from a snapshot. */
+const char *dentry_origin(const struct inode *inode);
+void dentry_origin_set(struct vfs *vfs, struct inode *inode, const char *path);
 
 /* gid for a new file in dir: the directory's if it is set-gid, else the
  * caller's. */

@@ -267,6 +267,7 @@ static void block_signals(struct run *r)
 		sigaddset(&set, sigs[i]);
 	sigprocmask(SIG_BLOCK, &set, &r->old_mask);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGIO, SIG_IGN); /* a lease of store_busy was broken */
 	r->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	BUG_ON(r->sigfd < 0);
 }

@@ -132,16 +132,12 @@ static inline int fx_store(struct fixture *f, bool *emulated)
 	return open(f->shm, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static inline void fixture_init(struct fixture *f, unsigned flags)
+/* A store and a vfs over f->host. */
+static inline void fixture_mount(struct fixture *f)
 {
 	struct vfs_config cfg = {0};
+	unsigned flags = f->flags;
 
-	memset(f, 0, sizeof(*f));
-	snprintf(f->host, sizeof(f->host), "/tmp/ovhostXXXXXX");
-	cr_assert(mkdtemp(f->host));
-	fx_host_tree(f);
-	f->hash = fx_hash(f->host);
-	f->flags = flags;
 	cfg.store_fd = fx_store(f, &cfg.store_emulated);
 	cfg.owner_uid = geteuid();
 	cfg.owner_gid = getegid();
@@ -155,6 +151,17 @@ static inline void fixture_init(struct fixture *f, unsigned flags)
 				  .root = vfs_root(f->vfs),
 				  .cwd = vfs_root(f->vfs),
 				  .umask = 022};
+}
+
+static inline void fixture_init(struct fixture *f, unsigned flags)
+{
+	memset(f, 0, sizeof(*f));
+	snprintf(f->host, sizeof(f->host), "/tmp/ovhostXXXXXX");
+	cr_assert(mkdtemp(f->host));
+	fx_host_tree(f);
+	f->hash = fx_hash(f->host);
+	f->flags = flags;
+	fixture_mount(f);
 }
 
 static inline int fx_rm_one(const char *path, const struct stat *st, int type,

@@ -5,6 +5,7 @@
  * OVERLAY_SEED (0: by the clock) and OVERLAY_OPS choose the run.
  */
 #include "overlay_fixture.h"
+#include "../../fs/snapshot.h"
 
 #include <time.h>
 
@@ -27,6 +28,15 @@ static int copy_tree(const char *from, const char *to)
 
 	snprintf(cmd, sizeof(cmd), "cp -a %s/. %s && rm %s/fifo", from, to, to);
 	return system(cmd);
+}
+
+static void copy_tree_to(const char *from, const char *to)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd), "mkdir -p %s && cp -a %s/. %s", to, from,
+		 to);
+	cr_assert_eq(system(cmd), 0);
 }
 
 /* A path of one to three names below /w; sub is the part after it. */
@@ -322,6 +332,126 @@ static int compare_one(const char *r, const struct stat *st, int type,
 	return 0;
 }
 
+/* ---- snapshots ------------------------------------------------------- */
+
+static void copy_real(char to[64])
+{
+	char cmd[200];
+
+	snprintf(to, 64, "/dev/shm/ovcopyXXXXXX");
+	cr_assert(mkdtemp(to));
+	snprintf(cmd, sizeof(cmd), "cp -a %s/. %s", real, to);
+	cr_assert_eq(system(cmd), 0);
+}
+
+/* The vfs of another sandbox over the same host tree. */
+static void fork_init(struct fixture *c, const struct snapshot *s)
+{
+	int fds[64];
+
+	memset(c, 0, sizeof(*c));
+	memcpy(c->host, f.host, sizeof(c->host));
+	c->flags = f.flags;
+	c->hash = f.hash;
+	fixture_mount(c);
+	cr_assert(s->nlayers <= ARRAY_SIZE(fds));
+	cr_assert_eq(snapshot_share(s, fds), 0);
+	cr_assert_eq(snapshot_adopt(c->vfs, s->data, s->len, fds, s->nlayers),
+		     0);
+}
+
+/* Compares with the real tree at `at`, as what f and real are. */
+static void compare_other(struct fixture *other, const char *at)
+{
+	static struct fixture mine;
+	char own[64];
+
+	mine = f;
+	memcpy(own, real, sizeof(own));
+	f = *other;
+	f.ctx.cred = &f.cred;
+	memcpy(real, at, sizeof(real));
+	nftw(real, compare_one, 32, FTW_PHYS);
+	*other = f;
+	other->ctx.cred = &other->cred;
+	f = mine;
+	memcpy(real, own, sizeof(own));
+}
+
+static struct other {
+	struct snapshot *snap;
+	struct fixture fork;
+	char real[64];
+} other;
+
+static void other_fini(void)
+{
+	if (!other.snap)
+		return;
+	compare_other(&other.fork, other.real);
+	snapshot_free(other.snap);
+	compare_other(&other.fork, other.real);
+	vfs_free(other.fork.vfs);
+	if (other.fork.shm[0])
+		cr_expect_eq(rmdir(other.fork.shm), 0);
+	nftw(other.real, fx_rm_one, 32, FTW_PHYS | FTW_DEPTH);
+	other.snap = NULL;
+}
+
+/* Takes one, and has another sandbox live on from it: neither feels the
+ * other. */
+static void other_init(void)
+{
+	other_fini();
+	vfs_poll(f.vfs);
+	cr_assert_eq(snapshot_take(f.vfs, false, &other.snap), 0);
+	copy_real(other.real);
+	fork_init(&other.fork, other.snap);
+	compare_other(&other.fork, other.real);
+	fx_write(&other.fork, "/w/only-here", "x");
+	cr_assert_eq(fx_unlink(&other.fork, "/w/only-here"), 0);
+	nftw(real, compare_one, 32, FTW_PHYS);
+}
+
+/* Everything is closed, and the state goes back to the last one taken. */
+static void go_back(void)
+{
+	if (!other.snap)
+		return;
+	for (int i = 0; i < HELD; i++) {
+		held_check(&held[i]);
+		if (held[i].v >= 0) {
+			close(held[i].v);
+			close(held[i].r);
+		}
+		held[i].v = -1;
+	}
+	vfs_poll(f.vfs);
+	cr_assert_eq(snapshot_restore(f.vfs, other.snap), 0);
+	nftw(real, fx_rm_one, 32, FTW_PHYS | FTW_DEPTH);
+	copy_tree_to(other.real, real);
+	nftw(real, compare_one, 32, FTW_PHYS);
+}
+
+static void run_snapshots(unsigned i)
+{
+	if (i % 700 == 350)
+		other_init();
+	if (i % 700 == 600)
+		compare_other(&other.fork, other.real);
+	if (i % 2800 == 1000)
+		go_back();
+	if (i % 1100 == 37) { /* nobody keeps it */
+		struct snapshot *s;
+
+		cr_assert_eq(snapshot_take(f.vfs, false, &s), 0);
+		snapshot_free(s);
+		snapshot_sweep(f.vfs);
+	}
+}
+
+enum { SNAPSHOTS = 1 << 30 };
+
 static void run(unsigned flags)
 {
 	const char *s = getenv("OVERLAY_SEED"), *o = getenv("OVERLAY_OPS");
@@ -335,7 +465,7 @@ static void run(unsigned flags)
 	umask(022);
 	for (int i = 0; i < HELD; i++)
 		held[i].v = -1;
-	fixture_init(&f, flags);
+	fixture_init(&f, flags & ~(unsigned)SNAPSHOTS);
 	snprintf(real, sizeof(real), "/dev/shm/ovrealXXXXXX");
 	cr_assert(mkdtemp(real));
 	cr_assert_eq(copy_tree(f.host, real), 0);
@@ -343,10 +473,13 @@ static void run(unsigned flags)
 	chmod(real, 0755);
 	for (unsigned i = 0; i < ops; i++) {
 		one_operation();
+		if (flags & SNAPSHOTS)
+			run_snapshots(i);
 		if (i % 500 == 499)
 			nftw(real, compare_one, 32, FTW_PHYS);
 	}
 	nftw(real, compare_one, 32, FTW_PHYS);
+	other_fini();
 	for (int i = 0; i < HELD; i++) {
 		held_check(&held[i]);
 		if (held[i].v >= 0)
@@ -372,4 +505,9 @@ Test(overlay_random, watched_host_behaves_the_same, .timeout = 300)
 Test(overlay_random, direct_mount_behaves_the_same, .timeout = 300)
 {
 	run(VFS_MNT_DIRECT);
+}
+
+Test(overlay_random, snapshots_are_not_felt, .timeout = 300)
+{
+	run(SNAPSHOTS);
 }
