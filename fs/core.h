@@ -64,14 +64,14 @@ static inline bool cred_capable(const struct vcred *c, int cap)
 
 bool cred_in_group(const struct vcred *c, gid_t gid);
 bool perm_owner(const struct vfs_ctx *ctx, const struct inode *inode);
-/* Mode bits and capabilities alone. mask: R_OK|W_OK|X_OK. */
-int perm_mode(const struct vfs_ctx *ctx, const struct inode *inode, int mask);
+/* Mode bits, access list and capabilities alone. mask: R_OK|W_OK|X_OK. */
+int perm_mode(struct vfs_ctx *ctx, struct inode *inode, int mask);
 /* Policy verdict and read-only mounts; d may be NULL. */
 int perm_policy(struct vfs_ctx *ctx, const struct dentry *d,
 		const struct inode *inode, int mask);
 /* Both, in the kernel's order. */
-int perm_check(struct vfs_ctx *ctx, const struct dentry *d,
-	       const struct inode *inode, int mask);
+int perm_check(struct vfs_ctx *ctx, const struct dentry *d, struct inode *inode,
+	       int mask);
 /* May a name be made at the negative d? EROFS first, as mnt_want_write. */
 int perm_create(struct vfs_ctx *ctx, const struct dentry *d);
 /* may_delete of the kernel, mount points and anchors included. */
@@ -88,6 +88,50 @@ int perm_refuse(struct vfs_ctx *ctx, const struct dentry *d, unsigned mask,
 		int err);
 /* ENOENT for d, where path begins: recorded if rules hide what is there. */
 int perm_missing(struct vfs_ctx *ctx, const struct dentry *d, const char *path);
+
+/* ---- acl.c ------------------------------------------------------------ */
+
+struct acl_entry {
+	uint16_t tag, perm; /* ACL_*, rwx bits */
+	uint32_t id;	    /* of ACL_USER, ACL_GROUP */
+};
+
+struct acl {
+	size_t count;
+	struct acl_entry e[];
+};
+
+/* What a new file gets; owned. */
+struct acl_new {
+	struct acl *access, *def;
+};
+
+/* Is it the name of a list's attribute, and of which? */
+bool acl_name(const char *name, bool *def);
+/* -EINVAL, -EOPNOTSUPP: not of a known form. *out: owned, NULL if empty. */
+int MUST_CHECK acl_parse(const void *buf, size_t size, struct acl **out);
+/* -EINVAL if the entries are not in order, or some are missing. */
+int acl_valid(const struct acl *acl);
+/* A valid list's answer: 0 or -EACCES. want: R_OK|W_OK|X_OK. */
+int acl_check(const struct vcred *c, const struct inode *inode,
+	      const struct acl *acl, unsigned want);
+/* The access list, or NULL; borrowed until the next change. */
+const struct acl *inode_acl(struct vfs_ctx *ctx, struct inode *inode);
+/* After a chmod: the list follows. */
+int MUST_CHECK inode_acl_chmod(struct vfs_ctx *ctx, struct inode *inode);
+/* The calls for the attributes; size 0 removes, or asks for the length. */
+int MUST_CHECK inode_acl_set(struct vfs_ctx *ctx, struct inode *inode, bool def,
+			     const void *buf, size_t size);
+ssize_t MUST_CHECK inode_acl_get(struct vfs_ctx *ctx, struct inode *inode,
+				 bool def, void *buf, size_t size);
+/* false: dir has no default list, and the umask counts. */
+bool acl_inherit(struct vfs_ctx *ctx, struct inode *dir, mode_t *mode,
+		 struct acl_new *new);
+/* What is given is consumed, the rest is for acl_new_fini. */
+int MUST_CHECK acl_give(struct vfs_ctx *ctx, struct inode *inode,
+			struct acl_new *new);
+void acl_new_fini(struct acl_new *new);
+#define AUTO_ACL_NEW __attribute__((cleanup(acl_new_fini)))
 
 /* ---- walk.c ----------------------------------------------------------- */
 
@@ -145,9 +189,14 @@ void objects_store_event(void *arg, dev_t dev, ino_t ino,
 			 enum store_event what);
 int MUST_CHECK vfs_opath_standin(struct vfs *vfs, struct inode *inode,
 				 struct dentry *dentry, int *fd);
-/* inode.c: the final mode of a new file of type in dir. */
-mode_t inode_new_mode(const struct vfs_ctx *ctx, const struct dentry *dir,
-		      mode_t mode);
+/* inode.c: the final mode of a new file of type in dir, and the lists that it
+ * inherits, for acl_give or acl_new_fini. */
+mode_t inode_new_mode(struct vfs_ctx *ctx, struct inode *dir, mode_t mode,
+		      struct acl_new *acl);
+/* namei.c: makes an object and its lists at the negative d, where it may be
+ * made. mode is final. */
+int MUST_CHECK name_make(struct vfs_ctx *ctx, struct dentry *d, mode_t mode,
+			 dev_t dev, const char *target, struct acl_new *acl);
 /* After a truncation: takes the set-id bits away, as file_remove_privs. */
 int MUST_CHECK inode_kill_setid(struct vfs_ctx *ctx, struct inode *i);
 void super_free_all(struct vfs *vfs);

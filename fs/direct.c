@@ -301,6 +301,7 @@ static int direct_setattr(struct vfs_ctx *ctx, struct inode *inode,
 	(void)ctx;
 	if (!ret)
 		ret = direct_apply(n, path, fd, attr);
+	inode_acl_forget(inode); /* the kernel made it follow the mode */
 	ov_refresh(n);
 	return ret;
 }
@@ -319,7 +320,8 @@ static ssize_t direct_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
 		return op == VFS_XATTR_LIST ? 0 : -ENODATA;
 	/* security.* and trusted.* of the host are not the guest's to set. */
 	if ((op == VFS_XATTR_SET || op == VFS_XATTR_REMOVE) &&
-	    strncmp(name, "user.", 5) != 0)
+	    strncmp(name, "user.", 5) != 0 &&
+	    strncmp(name, "system.posix_acl_", 17) != 0)
 		return -EPERM;
 	switch (op) {
 	case VFS_XATTR_GET:

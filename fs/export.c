@@ -190,10 +190,14 @@ static void put_meta(struct export *x, const struct change *c, const char *path)
 	if (S_ISCHR(m->mode) || S_ISBLK(m->mode))
 		ar.archive_entry_set_rdev(x->entry, m->rdev);
 	ar.archive_entry_set_size(x->entry, 0);
-	for (size_t i = 0; i < m->nxattrs; i++)
+	for (size_t i = 0; i < m->nxattrs; i++) {
+		/* trusted.* means something to who unpacks as root */
+		if (!strncmp(m->xattrs[i].name, "trusted.", 8))
+			continue;
 		ar.archive_entry_xattr_add_entry(x->entry, m->xattrs[i].name,
 						 m->xattrs[i].value,
 						 m->xattrs[i].size);
+	}
 }
 
 static int put_regular(struct export *x, const struct change *c,

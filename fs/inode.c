@@ -41,6 +41,7 @@ void inode_put(struct inode *i)
 		return;
 	if (i->ops->release)
 		i->ops->release(i);
+	inode_acl_forget(i);
 	free(i->link);
 	free(i);
 }
@@ -129,12 +130,9 @@ gid_t vfs_new_gid(const struct vfs_ctx *ctx, const struct dentry *dir)
 }
 
 /* inode_init_owner and mode_strip_sgid of the kernel. */
-mode_t inode_new_mode(const struct vfs_ctx *ctx, const struct dentry *dir,
-		      mode_t mode)
+static mode_t mode_strip_setgid(const struct vfs_ctx *ctx,
+				const struct inode *d, mode_t mode)
 {
-	const struct inode *d = dir->inode;
-
-	mode &= ~(ctx->umask & 0777u);
 	if (!(d->mode & S_ISGID))
 		return mode;
 	if (S_ISDIR(mode))
@@ -143,6 +141,15 @@ mode_t inode_new_mode(const struct vfs_ctx *ctx, const struct dentry *dir,
 	    !cred_in_group(ctx->cred, d->gid) &&
 	    !cred_capable(ctx->cred, CAP_FSETID))
 		mode &= ~(mode_t)S_ISGID;
+	return mode;
+}
+
+mode_t inode_new_mode(struct vfs_ctx *ctx, struct inode *dir, mode_t mode,
+		      struct acl_new *acl)
+{
+	mode = mode_strip_setgid(ctx, dir, mode);
+	if (!acl_inherit(ctx, dir, &mode, acl))
+		mode &= ~(ctx->umask & 0777u);
 	return mode;
 }
 
@@ -227,7 +234,7 @@ static int attr_chmod(const struct vfs_ctx *ctx, const struct inode *i,
 static int attr_truncate(struct vfs_ctx *ctx, const struct vref *ref,
 			 struct vfs_attr *a)
 {
-	const struct inode *i = ref->inode;
+	struct inode *i = ref->inode;
 	int err;
 
 	if (inode_is_dir(i))
@@ -346,6 +353,9 @@ int vfs_setattr(struct vfs_ctx *ctx, const struct vref *ref,
 		return 0;
 	err = i->ops->setattr(ctx, i, &a);
 	attr->job = a.job;
+	/* Not for set-id bits that go with a change of owner or data. */
+	if (!err && (attr->valid & VFS_ATTR_MODE))
+		err = inode_acl_chmod(ctx, i);
 	return err;
 }
 

@@ -3,8 +3,7 @@
  *
  * Each function is the path level of one system call; the precedence of
  * errors is that of Linux fs/namei.c. The file system acts first, then the
- * dentry tree follows (law 3 of vfs_fs.h). RENAME_WHITEOUT is EINVAL, as on a
- * file system without it.
+ * dentry tree follows (law 3 of vfs_fs.h).
  */
 #include "core.h"
 
@@ -32,10 +31,34 @@ static int create_lookup(struct walk *w, struct vfs_ctx *ctx,
 	return 0;
 }
 
+static int remove_made(struct vfs_ctx *ctx, struct dentry *d, int err)
+{
+	int ret = d->parent->inode->ops->unlink(ctx, d, dentry_is_dir(d));
+
+	if (!ret)
+		dentry_delete(d);
+	return err;
+}
+
+int name_make(struct vfs_ctx *ctx, struct dentry *d, mode_t mode, dev_t dev,
+	      const char *target, struct acl_new *acl)
+{
+	struct inode *made = NULL;
+	int err = d->parent->inode->ops->create(ctx, d, mode, dev, target,
+						&made);
+
+	if (err)
+		return err;
+	dentry_instantiate(d, made);
+	err = acl_give(ctx, made, acl);
+	return err ? remove_made(ctx, d, err) : 0;
+}
+
+/* mode is without the umask. */
 static int create_at(struct vfs_ctx *ctx, struct dentry *d, mode_t mode,
 		     dev_t dev, const char *target, struct vref *out)
 {
-	struct inode *dir = d->parent->inode, *made = NULL;
+	AUTO_ACL_NEW struct acl_new acl = {NULL, NULL};
 	int err = perm_create(ctx, d);
 
 	if (err)
@@ -43,15 +66,14 @@ static int create_at(struct vfs_ctx *ctx, struct dentry *d, mode_t mode,
 	if ((S_ISCHR(mode) || S_ISBLK(mode)) && !(S_ISCHR(mode) && !dev) &&
 	    !cred_capable(ctx->cred, CAP_MKNOD))
 		return -EPERM;
-	err = dir->ops->create(ctx, d, mode, dev, target, &made);
-	if (err)
-		return err;
-	dentry_instantiate(d, made);
-	if (out) {
-		out->inode = inode_get(made);
+	if (!S_ISLNK(mode))
+		mode = inode_new_mode(ctx, d->parent->inode, mode, &acl);
+	err = name_make(ctx, d, mode, dev, target, &acl);
+	if (!err && out) {
+		out->inode = inode_get(d->inode);
 		out->dentry = dentry_get(d);
 	}
-	return 0;
+	return err;
 }
 
 int vfs_mkdir(struct vfs_ctx *ctx, const struct vfs_at *at, mode_t mode)
@@ -62,8 +84,7 @@ int vfs_mkdir(struct vfs_ctx *ctx, const struct vfs_at *at, mode_t mode)
 
 	if (err)
 		return err;
-	mode = inode_new_mode(ctx, w.d, S_IFDIR | (mode & 01777u));
-	return create_at(ctx, d, mode, 0, NULL, NULL);
+	return create_at(ctx, d, S_IFDIR | (mode & 01777u), 0, NULL, NULL);
 }
 
 int vfs_mknod(struct vfs_ctx *ctx, const struct vfs_at *at, mode_t mode,
@@ -83,7 +104,7 @@ int vfs_mknod(struct vfs_ctx *ctx, const struct vfs_at *at, mode_t mode,
 	err = create_lookup(&w, ctx, at, false, &d);
 	if (err)
 		return err;
-	mode = inode_new_mode(ctx, w.d, mode & (S_IFMT | 07777u));
+	mode &= S_IFMT | 07777u;
 	return create_at(ctx, d, mode, dev, NULL, out);
 }
 
@@ -232,11 +253,13 @@ struct rename {
 
 static int rename_flags_check(unsigned flags)
 {
-	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
+	const unsigned known =
+		RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT;
+
+	if (flags & ~known)
 		return -EINVAL;
-	if ((flags & RENAME_NOREPLACE) && (flags & RENAME_EXCHANGE))
-		return -EINVAL;
-	return 0;
+	return (flags & RENAME_EXCHANGE) && flags != RENAME_EXCHANGE ? -EINVAL
+								     : 0;
 }
 
 static int rename_parents(struct rename *r)
@@ -247,6 +270,9 @@ static int rename_parents(struct rename *r)
 		return -EBUSY;
 	if (r->to.type != WALK_NORM)
 		return r->flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
+	if ((r->flags & RENAME_WHITEOUT) &&
+	    (r->from.d->inode->sb->flags & VFS_MNT_DIRECT))
+		return -EINVAL; /* no devices are made on the host */
 	return want_write(r->ctx, r->from.d);
 }
 
@@ -318,10 +344,28 @@ static int rename_permission(const struct rename *r)
 	return err;
 }
 
+/* What the move leaves behind: a device 0:0 that nobody can open. Nobody sees
+ * the moment without it. Without room for it the move is taken back, unless it
+ * replaced something, whose room is there. */
+static int rename_whiteout(struct rename *r, bool replaced)
+{
+	const struct inode_ops *ops = r->from.d->inode->ops;
+	struct acl_new none = {NULL, NULL};
+	struct dentry *d;
+	int err = walk_last_dentry(&r->from, &d);
+
+	if (!err && !d->inode)
+		err = name_make(r->ctx, d, S_IFCHR, 0, NULL, &none);
+	if (err && !replaced && !ops->rename(r->ctx, r->old, d, 0))
+		dentry_move(r->old, d);
+	return err;
+}
+
 static int rename_act(struct rename *r)
 {
 	const struct inode_ops *ops = r->from.d->inode->ops;
 	unsigned flags = r->flags & RENAME_EXCHANGE;
+	bool replaced = r->new->inode;
 	int err;
 
 	if (r->old->inode == r->new->inode)
@@ -341,7 +385,7 @@ static int rename_act(struct rename *r)
 		dentry_exchange(r->old, r->new);
 	else
 		dentry_move(r->old, r->new);
-	return 0;
+	return r->flags & RENAME_WHITEOUT ? rename_whiteout(r, replaced) : 0;
 }
 
 int vfs_rename(struct vfs_ctx *ctx, const struct vfs_at *from,
@@ -400,7 +444,9 @@ int vfs_socket_prepare(struct vfs_ctx *ctx, const struct vfs_at *at,
 
 int vfs_socket_bound(struct vfs_ctx *ctx, const struct vfs_at *at)
 {
+	AUTO_ACL_NEW struct acl_new acl = {NULL, NULL};
 	AUTO_WALK struct walk w;
+	mode_t mode;
 	struct inode *dir, *made = NULL;
 	struct dentry *d;
 	int err = create_lookup(&w, ctx, at, false, &d);
@@ -410,12 +456,15 @@ int vfs_socket_bound(struct vfs_ctx *ctx, const struct vfs_at *at)
 	dir = w.d->inode;
 	if (!dir->ops->socket_bound)
 		return -EROFS;
-	err = dir->ops->socket_bound(ctx, dir, d->name,
-				     inode_new_mode(ctx, w.d, S_IFSOCK | 0777),
-				     &made);
-	if (!err)
-		dentry_instantiate(d, made);
-	return err;
+	/* unix_bind takes the umask off before a default list is looked at. */
+	mode = inode_new_mode(ctx, dir,
+			      S_IFSOCK | (0777 & ~(ctx->umask & 0777u)), &acl);
+	err = dir->ops->socket_bound(ctx, dir, d->name, mode, &made);
+	if (err)
+		return err;
+	dentry_instantiate(d, made);
+	err = acl_give(ctx, made, &acl);
+	return err ? remove_made(ctx, d, err) : 0;
 }
 
 int vfs_socket_find(struct vfs_ctx *ctx, const struct vref *ref, int *dirfd,

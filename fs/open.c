@@ -46,7 +46,7 @@ static bool opens_for_write(int flags)
 static int may_open(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 		    int acc)
 {
-	const struct inode *i = ref->inode;
+	struct inode *i = ref->inode;
 	int err;
 
 	if (S_ISLNK(i->type))
@@ -73,6 +73,9 @@ static int open_inode(struct vfs_ctx *ctx, struct inode *inode,
 
 	if (!inode->ops->open)
 		return -ENXIO;
+	if ((flags & O_DIRECT) &&
+	    (S_ISDIR(inode->type) || S_ISFIFO(inode->type)))
+		return -EINVAL;
 	flags &= ~(O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY);
 	if (created || !S_ISREG(inode->type))
 		flags &= ~O_TRUNC;
@@ -117,18 +120,13 @@ static int open_found(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 
 static int open_create(struct walk *w, struct dentry *d, mode_t mode)
 {
-	struct vfs_ctx *ctx = w->ctx;
-	struct inode *dir = w->d->inode, *made = NULL;
-	int err = perm_create(ctx, d);
+	AUTO_ACL_NEW struct acl_new acl = {NULL, NULL};
+	int err = perm_create(w->ctx, d);
 
 	if (err)
 		return err;
-	mode = inode_new_mode(ctx, w->d, S_IFREG | (mode & 07777u));
-	err = dir->ops->create(ctx, d, mode, 0, NULL, &made);
-	if (err)
-		return err;
-	dentry_instantiate(d, made);
-	return 0;
+	mode = inode_new_mode(w->ctx, w->d->inode, S_IFREG | (mode & 07777u), &acl);
+	return name_make(w->ctx, d, mode, 0, NULL, &acl);
 }
 
 /* 0: w->d (or anon) is the object, *created tells; 1: walk_again. */
@@ -214,6 +212,7 @@ static int open_tmpfile(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
 			struct vfs_opened *out)
 {
 	AUTO_PUT_VREF struct vref dir = {NULL, NULL};
+	AUTO_ACL_NEW struct acl_new acl = {NULL, NULL};
 	int err = vfs_lookup(ctx, at, walk_flags | VFS_DIRECTORY, &dir);
 
 	if (err)
@@ -225,8 +224,10 @@ static int open_tmpfile(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
 		return -EOPNOTSUPP;
 	if (dir.dentry && dentry_deleted(dir.dentry))
 		return -ENOENT;
-	mode = S_IFREG | ((mode & 07777u) & ~(ctx->umask & 0777u));
+	mode = inode_new_mode(ctx, dir.inode, S_IFREG | (mode & 07777u), &acl);
 	err = dir.inode->ops->tmpfile(ctx, dir.inode, flags, mode, out);
+	if (!err)
+		err = acl_give(ctx, out->ref.inode, &acl);
 	out->created = !err;
 	return err;
 }

@@ -32,11 +32,6 @@ mode_t ov_object_mode(const struct ov_node *n)
 	return 0600 | bits;
 }
 
-static bool ts_equal(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 void ov_ctime_now(struct ov_node *n)
 {
 	struct stat st;

@@ -63,6 +63,9 @@ void ov_take_stat(struct ov_node *n, const struct stat *st)
 		n->nlink = st->st_nlink;
 	if (!n->has_lower)
 		n->btime.tv_sec = 0;
+	if (n->has_lower && !n->xattr_own &&
+	    !ts_equal(n->lst.st_ctim, st->st_ctim))
+		inode_acl_forget(n->inode);
 	n->has_lower = true;
 	n->lst = *st;
 	ov_base_seen(n, st);

@@ -175,6 +175,11 @@ static inline struct ov_node *ov_parent_of(const struct dentry *d)
 	return ov_node(d->parent->inode);
 }
 
+static inline bool ts_equal(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
 extern const struct inode_ops overlay_ops, direct_ops;
 
 /* Owners of the host's files as the guest sees them. */

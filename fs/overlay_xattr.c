@@ -2,11 +2,10 @@
  * overlay_xattr.c - extended attributes, kept in memory.
  *
  * The lower's are shown until the first change, then taken over as a whole.
- * Values are data only: security.capability and ACLs stored here have no
- * effect, because the kernel never sees them. Bounded by node and by overlay,
- * as they are the sentry's memory.
- *
- * LIMIT: POSIX ACLs are stored and shown, but not enforced.
+ * The kernel never sees them: ACLs are the core's to enforce, and a stored
+ * security.capability has no effect. Bounded by node and by overlay, as they
+ * are the sentry's memory. trusted.* of the host is not shown: what virtual
+ * root finds there it has set itself.
  */
 #include "overlay_priv.h"
 

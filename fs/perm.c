@@ -1,11 +1,11 @@
 /*
  * perm.c - who may do what: mode bits, virtual capabilities, sticky
  * directories, protected links, read-only mounts, and policy verdicts.
+ * Access lists are asked where the mode's group bits allow anything (acl.c).
  *
  * The order of errors is that of Linux fs/namei.c. An errno that comes from a
  * verdict is noted in ctx->refused_mask and ctx->refused_rule; one that comes
- * from the file system is not. LIMIT: POSIX ACLs of host files are not
- * consulted; the mode bits (with the ACL's mask as group bits) decide.
+ * from the file system is not.
  */
 #include "core.h"
 
@@ -41,12 +41,15 @@ static int perm_capable(const struct vcred *c, const struct inode *inode,
 	return -EACCES;
 }
 
-int perm_mode(const struct vfs_ctx *ctx, const struct inode *inode, int want)
+int perm_mode(struct vfs_ctx *ctx, struct inode *inode, int want)
 {
 	unsigned mask = (unsigned)want & 7u, bits = inode->mode;
+	const struct acl *acl;
 
 	if (inode->uid == ctx->cred->uid)
 		bits >>= 6;
+	else if ((bits & 070) && (acl = inode_acl(ctx, inode)))
+		bits = acl_check(ctx->cred, inode, acl, mask) ? 0 : mask;
 	else if (((bits >> 3) ^ bits) & 7u &&
 		 cred_in_group(ctx->cred, inode->gid))
 		bits >>= 3;
@@ -102,8 +105,8 @@ int perm_policy(struct vfs_ctx *ctx, const struct dentry *d,
 	return inode->sb->noexec ? -EACCES : 0;
 }
 
-int perm_check(struct vfs_ctx *ctx, const struct dentry *d,
-	       const struct inode *inode, int mask)
+int perm_check(struct vfs_ctx *ctx, const struct dentry *d, struct inode *inode,
+	       int mask)
 {
 	int err = perm_policy(ctx, d, inode, mask);
 
@@ -248,7 +251,7 @@ int perm_create_existing(const struct vfs_ctx *ctx, const struct dentry *d)
 	return level >= 2 && (dir->mode & S_IWGRP) ? -EACCES : 0;
 }
 
-static bool safe_hardlink(const struct vfs_ctx *ctx, const struct inode *i)
+static bool safe_hardlink(struct vfs_ctx *ctx, struct inode *i)
 {
 	if (!S_ISREG(i->type) || (i->mode & S_ISUID) ||
 	    (i->mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))

@@ -155,6 +155,9 @@ struct inode {
 	bool gone; /* removed by others: no look-up finds it again, whatever has
 		    * its number, and a directory takes no new names */
 	char *link;	    /* core's copy of the text; owned by the core */
+	struct acl *acl;    /* core's copies of the POSIX ACLs, or NULL; owned */
+	struct acl *default_acl;
+	bool acl_known, default_acl_known;
 	struct origin *was; /* renamed directory: its first path, whose rules
 			     * still hold for what lies below; the core's */
 };
@@ -163,6 +166,9 @@ struct inode {
 #define INODE_WATCHED_READS 2u /* opens and reads, too */
 /* INODE_WATCHED* of an object and of the directory that it is opened in. */
 unsigned vfs_watched(const struct inode *inode, const struct dentry *dentry);
+
+/* What xattr says of POSIX ACLs may have changed by itself. */
+void inode_acl_forget(struct inode *inode);
 
 struct inode *inode_new(struct super *sb, const struct inode_ops *ops,
 			uint64_t ino, mode_t type, void *fs);

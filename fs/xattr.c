@@ -3,8 +3,8 @@
  * which namespace (Linux fs/xattr.c, security/commoncap.c).
  *
  * user.* is for regular files and directories and needs the right to read or
- * write; trusted.* and security.* are for virtual administrators. LIMIT:
- * system.posix_acl_* is EOPNOTSUPP, as on a file system without ACLs.
+ * write; trusted.* and security.* are for virtual administrators; POSIX ACLs
+ * are acl.c's. The order of errors is the kernel's: rights before names.
  */
 #include "core.h"
 
@@ -16,28 +16,34 @@ static bool has_prefix(const char *name, const char *prefix)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-static int xattr_name(const char *name)
+/* The name alone, once all else has been judged: what a file system says that
+ * has these spaces. */
+static int xattr_space(const struct inode *i, const char *name)
 {
 	static const char *const spaces[] = {"user.", "trusted.", "security."};
-	size_t len = strnlen(name, XATTR_NAME_MAX + 1);
 
-	if (!len || len > XATTR_NAME_MAX)
-		return -ERANGE;
-	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++)
-		if (has_prefix(name, spaces[i]))
-			return name[strlen(spaces[i])] ? 0 : -EINVAL;
+	if (!i->ops->xattr)
+		return -EOPNOTSUPP;
+	for (size_t n = 0; n < ARRAY_SIZE(spaces); n++)
+		if (has_prefix(name, spaces[n]))
+			return name[strlen(spaces[n])] ? 0 : -EINVAL;
 	return -EOPNOTSUPP;
 }
 
-static int xattr_user(struct vfs_ctx *ctx, const struct vref *ref, bool write)
+/* user.* is for files and directories; all else that has no space of its own
+ * is judged alike before it is said that there is no such space. */
+static int xattr_user(struct vfs_ctx *ctx, const struct vref *ref,
+		      const char *name, bool write)
 {
-	const struct inode *i = ref->inode;
+	struct inode *i = ref->inode;
 
-	if (!S_ISREG(i->type) && !S_ISDIR(i->type))
-		return write ? -EPERM : -ENODATA;
-	if (S_ISDIR(i->type) && (i->mode & S_ISVTX) && write &&
-	    !perm_owner(ctx, i))
-		return -EPERM;
+	if (has_prefix(name, "user.")) {
+		if (!S_ISREG(i->type) && !S_ISDIR(i->type))
+			return write ? -EPERM : -ENODATA;
+		if (S_ISDIR(i->type) && (i->mode & S_ISVTX) && write &&
+		    !perm_owner(ctx, i))
+			return -EPERM;
+	}
 	return perm_check(ctx, ref->dentry, i, write ? W_OK : R_OK);
 }
 
@@ -49,43 +55,50 @@ static int xattr_security(const struct vfs_ctx *ctx, const char *name)
 	return cred_capable(ctx->cred, cap) ? 0 : -EPERM;
 }
 
+static int xattr_want_write(struct vfs_ctx *ctx, const struct vref *ref)
+{
+	if (ref->inode->sb->flags & VFS_MNT_RO)
+		return -EROFS;
+	return perm_policy(ctx, ref->dentry, ref->inode, W_OK);
+}
+
 static int xattr_permission(struct vfs_ctx *ctx, const struct vref *ref,
 			    const char *name, bool write)
 {
-	int err = xattr_name(name);
+	size_t len = strnlen(name, XATTR_NAME_MAX + 1);
+	int err = 0;
 
+	if (!len || len > XATTR_NAME_MAX)
+		return -ERANGE;
+	if (write)
+		err = xattr_want_write(ctx, ref);
 	if (err)
 		return err;
-	if (write) {
-		if (ref->inode->sb->flags & VFS_MNT_RO)
-			return -EROFS;
-		err = perm_policy(ctx, ref->dentry, ref->inode, W_OK);
-		if (err)
-			return err;
-	}
-	if (has_prefix(name, "user."))
-		err = xattr_user(ctx, ref, write);
-	else if (has_prefix(name, "trusted."))
+	if (has_prefix(name, "trusted."))
 		err = cred_capable(ctx->cred, CAP_SYS_ADMIN) ? 0
 		      : write				     ? -EPERM
 							     : -ENODATA;
-	else if (write)
-		err = xattr_security(ctx, name);
-	if (!err && !ref->inode->ops->xattr)
-		err = -EOPNOTSUPP;
-	return err;
+	else if (has_prefix(name, "security."))
+		err = write ? xattr_security(ctx, name) : 0;
+	else if (!has_prefix(name, "system."))
+		err = xattr_user(ctx, ref, name, write);
+	return err ? err : xattr_space(ref->inode, name);
 }
 
 ssize_t vfs_getxattr(struct vfs_ctx *ctx, const struct vref *ref,
 		     const char *name, void *buf, size_t size)
 {
 	struct inode *i = ref->inode;
-	int err = xattr_permission(ctx, ref, name, false);
+	bool def;
+	int err;
 
-	if (err)
-		return err;
 	if (size > XATTR_SIZE_MAX)
 		size = XATTR_SIZE_MAX;
+	if (acl_name(name, &def))
+		return inode_acl_get(ctx, i, def, buf, size);
+	err = xattr_permission(ctx, ref, name, false);
+	if (err)
+		return err;
 	return i->ops->xattr(ctx, i, VFS_XATTR_GET, name, buf, size, 0);
 }
 
@@ -93,12 +106,17 @@ int vfs_setxattr(struct vfs_ctx *ctx, const struct vref *ref, const char *name,
 		 const void *buf, size_t size, int flags)
 {
 	struct inode *i = ref->inode;
+	bool def;
 	int err;
 
 	if (flags & ~(XATTR_CREATE | XATTR_REPLACE))
 		return -EINVAL;
 	if (size > XATTR_SIZE_MAX)
 		return -E2BIG;
+	if (acl_name(name, &def)) {
+		err = xattr_want_write(ctx, ref);
+		return err ? err : inode_acl_set(ctx, i, def, buf, size);
+	}
 	err = xattr_permission(ctx, ref, name, true);
 	if (err)
 		return err;
@@ -154,8 +172,14 @@ int vfs_removexattr(struct vfs_ctx *ctx, const struct vref *ref,
 		    const char *name)
 {
 	struct inode *i = ref->inode;
-	int err = xattr_permission(ctx, ref, name, true);
+	bool def;
+	int err;
 
+	if (acl_name(name, &def)) {
+		err = xattr_want_write(ctx, ref);
+		return err ? err : inode_acl_set(ctx, i, def, NULL, 0);
+	}
+	err = xattr_permission(ctx, ref, name, true);
 	if (err)
 		return err;
 	return (int)i->ops->xattr(ctx, i, VFS_XATTR_REMOVE, name, NULL, 0, 0);

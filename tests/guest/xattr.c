@@ -96,3 +96,39 @@ TEST(directory_takes_attributes)
 	OK(rename("d", "e"));
 	EQ(getxattr("e", "user.k", NULL, 0), 1);
 }
+
+TEST(rights_come_before_names)
+{
+	char b[8];
+
+	OK(mkfifo("p", 0644));
+	ERR(setxattr("p", "user.", "1", 1, 0), EPERM);
+	ERR(getxattr("p", "user.", b, 8), ENODATA);
+	ERR(setxattr("p", "noprefix", "1", 1, 0), EOPNOTSUPP);
+	put("f", "x");
+	OK(chmod("f", 0400));
+	if (geteuid()) {
+		ERR(setxattr("f", "noprefix", "1", 1, 0), EACCES);
+		ERR(setxattr("f", "user.", "1", 1, 0), EACCES);
+	}
+	ERR(setxattr("f", "system.other", "1", 1, 0), EOPNOTSUPP);
+}
+
+TEST(trusted_names_are_for_root_alone)
+{
+	char b[64];
+
+	put("f", "x");
+	OK(setxattr("f", "user.a", "1", 1, 0));
+	if (geteuid()) {
+		ERR(setxattr("f", "trusted.a", "1", 1, 0), EPERM);
+		ERR(getxattr("f", "trusted.a", b, 8), ENODATA);
+		ERR(removexattr("f", "trusted.a"), EPERM);
+		return;
+	}
+	OK(setxattr("f", "trusted.a", "12", 2, 0));
+	EQ(getxattr("f", "trusted.a", b, 8), 2);
+	EQ(listxattr("f", b, sizeof(b)), 17);
+	OK(removexattr("f", "trusted.a"));
+	ERR(getxattr("f", "trusted.a", b, 8), ENODATA);
+}
