@@ -144,6 +144,8 @@ static int ov_open_fifo(struct vfs_ctx *ctx, struct ov_node *n,
 {
 	int ret;
 
+	if ((flags & O_ACCMODE) == O_ACCMODE)
+		return -EINVAL;
 	if ((flags & O_NONBLOCK) || (flags & O_ACCMODE) == O_RDWR)
 		return ov_open_object(ctx, n, dentry, flags, &out->fd);
 	ret = overlay_node_place(n->inode, &out->block_dir, out->block_name);

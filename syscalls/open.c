@@ -91,8 +91,12 @@ static int how_check_resolve(const struct open_how *how, unsigned *walk)
 	}
 	if (left || ((*walk & VFS_BENEATH) && (*walk & VFS_IN_ROOT)))
 		return -EINVAL;
-	/* "not without waiting" is a right answer to any walk of ours */
-	return how->resolve & RESOLVE_CACHED ? -EAGAIN : 0;
+	/* A walk of ours waits for no disk that the kernel would not have
+	 * cached by then; what makes a file is refused as the kernel does. */
+	return (how->resolve & RESOLVE_CACHED) &&
+			       (how->flags & (O_CREAT | O_TRUNC | OPEN_TMPFILE))
+		       ? -EAGAIN
+		       : 0;
 }
 
 /* An open that waits for a FIFO's other end. */

@@ -324,3 +324,14 @@ TEST(status_flags_are_what_was_asked_for)
 	EQ(fcntl(OK(open("/proc/self/status", O_RDONLY)), F_GETFL), large);
 	EQ(fcntl(OK(creat("g", 0600)), F_GETFL), large | O_WRONLY);
 }
+
+TEST(direct_is_for_files)
+{
+	OK(mkdir("d", 0755));
+	ERR(open("d", O_RDONLY | O_DIRECT), EINVAL);
+	OK(mkfifo("p", 0644));
+	ERR(open("p", O_RDWR | O_DIRECT), EINVAL);
+	ERR(open("p", 3 | O_NONBLOCK), EINVAL);
+	put("f", "x");
+	close(OK(open("f", 3)));
+}

@@ -212,3 +212,28 @@ TEST(renameat_relative_to_descriptors)
 	ERR(renameat(p, "f", 99, "g"), EBADF);
 	ERR(renameat(99, "f", q, "g"), EBADF);
 }
+
+TEST(whiteout_leaves_a_device_that_none_can_open)
+{
+	struct stat st;
+
+	put("a", "A");
+	put("b", "B");
+	OK(rn2("a", "b", RENAME_WHITEOUT));
+	STREQ(get("b"), "A");
+	OK(lstat("a", &st));
+	CHECK(S_ISCHR(st.st_mode) && !(st.st_mode & 07777) && !st.st_rdev);
+	ERR(open("a", O_RDONLY), geteuid() ? EACCES : ENXIO);
+	OK(rn2("b", "c", RENAME_WHITEOUT | RENAME_NOREPLACE));
+	STREQ(get("c"), "A");
+	ERR(rn2("c", "a", RENAME_WHITEOUT | RENAME_NOREPLACE), EEXIST);
+	OK(mkdir("d", 0755));
+	OK(rn2("d", "e", RENAME_WHITEOUT));
+	OK(lstat("d", &st));
+	CHECK(S_ISCHR(st.st_mode));
+	OK(unlink("d"));
+	OK(rn2(lower("file"), "low", RENAME_WHITEOUT));
+	STREQ(get("low"), "lower file\n");
+	OK(lstat(lower("file"), &st));
+	CHECK(S_ISCHR(st.st_mode));
+}
