@@ -84,7 +84,8 @@ int acl_parse(const void *buf, size_t size, struct acl **out)
 		e->perm = (uint16_t)get_le(p + 2, 2);
 		e->id = (uint32_t)get_le(p + 4, 4);
 		if (!tag_known(e->tag) ||
-		    (tag_named(e->tag) && e->id == (uint32_t)ACL_UNDEFINED_ID)) {
+		    (tag_named(e->tag) &&
+		     e->id == (uint32_t)ACL_UNDEFINED_ID)) {
 			free(acl);
 			return -EINVAL;
 		}

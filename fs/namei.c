@@ -44,8 +44,8 @@ int name_make(struct vfs_ctx *ctx, struct dentry *d, mode_t mode, dev_t dev,
 	      const char *target, struct acl_new *acl)
 {
 	struct inode *made = NULL;
-	int err = d->parent->inode->ops->create(ctx, d, mode, dev, target,
-						&made);
+	int err =
+		d->parent->inode->ops->create(ctx, d, mode, dev, target, &made);
 
 	if (err)
 		return err;

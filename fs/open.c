@@ -125,7 +125,8 @@ static int open_create(struct walk *w, struct dentry *d, mode_t mode)
 
 	if (err)
 		return err;
-	mode = inode_new_mode(w->ctx, w->d->inode, S_IFREG | (mode & 07777u), &acl);
+	mode = inode_new_mode(w->ctx, w->d->inode, S_IFREG | (mode & 07777u),
+			      &acl);
 	return name_make(w->ctx, d, mode, 0, NULL, &acl);
 }
 

@@ -154,8 +154,8 @@ struct inode {
 	unsigned char watch; /* INODE_WATCHED*: by a guest, now or before */
 	bool gone; /* removed by others: no look-up finds it again, whatever has
 		    * its number, and a directory takes no new names */
-	char *link;	    /* core's copy of the text; owned by the core */
-	struct acl *acl;    /* core's copies of the POSIX ACLs, or NULL; owned */
+	char *link;	 /* core's copy of the text; owned by the core */
+	struct acl *acl; /* core's copies of the POSIX ACLs, or NULL; owned */
 	struct acl *default_acl;
 	bool acl_known, default_acl_known;
 	struct origin *was; /* renamed directory: its first path, whose rules
