@@ -438,17 +438,34 @@ static void try_exec(const char *path, const struct command *c)
 	}
 }
 
+NORETURN static void command_failed(const char *name, int err, bool exists)
+{
+	const char *hint = "";
+
+	if (err == ENOENT && exists)
+		hint = " (the file is there; its interpreter, of the first "
+		       "line or the dynamic loader, is not)";
+	else if (err == ENOENT)
+		hint = " (as the sandbox sees it; is it hidden by the profile, "
+		       "in the tree of --root, in PATH?)";
+	dprintf(2, "cloche: cannot run '%s': %s%s\n", name, strerror(err),
+		hint);
+	_exit(err == ENOENT || err == ENOTDIR ? 127 : 126);
+}
+
 /* execvp(3)'s search, in the guest's view: each try is an exec request. */
 NORETURN static void command_exec(const struct command *c)
 {
 	const char *name = c->argv[0], *p = env_path(c->envp);
 	int err = ENOENT;
+	bool exists = false;
 	struct stat st;
 	char path[PATH_LEN_MAX];
 
 	if (strchr(name, '/')) {
 		try_exec(name, c);
 		err = errno;
+		exists = stat(name, &st) == 0;
 	} else {
 		while (*p || p == env_path(c->envp)) {
 			size_t n = strcspn(p, ":");
@@ -458,6 +475,8 @@ NORETURN static void command_exec(const struct command *c)
 			try_exec(path, c);
 			if (errno != ENOENT && errno != ENOTDIR)
 				err = errno;
+			else if (stat(path, &st) == 0)
+				exists = true;
 			p += n;
 			if (!*p)
 				break;
@@ -469,11 +488,7 @@ NORETURN static void command_exec(const struct command *c)
 	if (err == EACCES && strchr(name, '/') && stat(name, &st) == 0 &&
 	    S_ISDIR(st.st_mode))
 		err = EISDIR;
-	dprintf(2, "cloche: cannot run '%s': %s%s\n", name, strerror(err),
-		err == ENOENT ? " (as the sandbox sees it; is it hidden by "
-				"the profile, or not in PATH?)"
-			      : "");
-	_exit(err == ENOENT || err == ENOTDIR ? 127 : 126);
+	command_failed(name, err, exists);
 }
 
 static void place_fds(const struct jail_msg *m, const int *fds)
