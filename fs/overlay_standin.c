@@ -7,9 +7,10 @@
  * few files that programs cannot do with empty (standin_text.c). Nothing of
  * the lower's content is ever read for it.
  *
- * Which lower files: what the user who started the sandbox may not read, and
- * what policy names (VFS_MASK_STANDIN). Who in the sandbox may read the
- * stand-in is decided by its mode, as ever.
+ * Which lower files: system files that the user who started the sandbox may
+ * not read, and what policy names (VFS_MASK_STANDIN). Not the user's own, and
+ * not in the work directory: who works there would take empty files for the
+ * real ones. Who in the sandbox may read the stand-in is decided by its mode.
  *
  * Law: what comes of a stand-in never counts as a version of the host's file:
  * its entry stays marked, and apply refuses it. [escape/vroot.sh]
@@ -34,6 +35,10 @@ bool ov_standin_wanted(struct ov_node *dir, const char *name,
 		return false;
 	if (d && (dentry_child_mask(d, name) & VFS_MASK_STANDIN))
 		return true;
+	if (dir->lhost->changes)
+		return false;
+	if (st->st_uid == dir->ov->host.euid && !standin_text_of(name))
+		return false;
 	return hostfs_closed(dir->lhost, name, st);
 }
 

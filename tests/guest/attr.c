@@ -1,4 +1,4 @@
-// modes: bare
+// modes: bare vroot
 /* chmod, chown, utimes and truncate families, and umask. */
 #include "guest.h"
 #include <sys/fsuid.h>

@@ -1,4 +1,4 @@
-// modes: bare
+// modes: bare vroot
 /* User and group ids and capabilities, by random walks through the calls
  * that change them; what each gives is compared with the native run. */
 #include "guest.h"

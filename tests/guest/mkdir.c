@@ -1,4 +1,4 @@
-// modes: bare
+// modes: bare vroot
 /* mkdir, rmdir, mknod, mkfifo. */
 #include "guest.h"
 

@@ -1,4 +1,4 @@
-// modes: bare
+// modes: bare vroot
 /* Extended attributes. */
 #include "guest.h"
 #include <sys/xattr.h>
