@@ -205,6 +205,13 @@ int vfs_identify(struct vfs *vfs, int fd, struct vref *out, struct stat *st,
 	return 0;
 }
 
+bool vfs_is_host(struct vfs *vfs, const struct stat *st)
+{
+	const struct object *o = object_find(vfs, st->st_dev, st->st_ino);
+
+	return o && o->host;
+}
+
 int vfs_shown_flags(struct vfs *vfs, const struct stat *st, int flags)
 {
 	const struct object *o = object_find(vfs, st->st_dev, st->st_ino);

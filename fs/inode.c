@@ -359,6 +359,18 @@ int vfs_setattr(struct vfs_ctx *ctx, const struct vref *ref,
 	return err;
 }
 
+int vfs_statfs_dev(struct vfs_ctx *ctx, dev_t dev, struct statfs *out)
+{
+	list_for_each (p, &ctx->vfs->supers) {
+		struct super *sb = list_entry(p, struct super, list);
+		struct vref ref = {.inode = sb->root ? sb->root->inode : NULL};
+
+		if (sb->dev == dev && ref.inode)
+			return vfs_statfs(ctx, &ref, out);
+	}
+	return -EINVAL;
+}
+
 int vfs_statfs(struct vfs_ctx *ctx, const struct vref *ref, struct statfs *out)
 {
 	struct inode *i = ref->inode;

@@ -15,6 +15,9 @@
 #include "vfs.h"
 #include "../sentry/base/strbuf.h"
 
+/* The text of /proc/filesystems. */
+extern const char procfs_filesystems[];
+
 /* A process (tid 0) or one of its threads, in the guest's numbers. */
 struct proc_key {
 	pid_t pid, tid;

@@ -130,7 +130,7 @@ const struct pent procfs_pid_entries[] = {
 	END,
 };
 
-static const char filesystems[] =
+const char procfs_filesystems[] =
 	"nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tcgroup2\n"
 	"nodev\tdevtmpfs\nnodev\tdevpts\nnodev\toverlay\n\text4\n";
 
@@ -139,7 +139,7 @@ const struct pent procfs_root_entries[] = {
 	LIVE("cpuinfo"),
 	HOST("devices"),
 	LIVE("diskstats"),
-	C("filesystems", 0444, filesystems),
+	C("filesystems", 0444, procfs_filesystems),
 	{"loadavg", PENT_GLOBAL, 0444, PROC_LOADAVG, 0, NULL, NULL},
 	LIVE("meminfo"),
 	HOST("misc"),

@@ -256,6 +256,9 @@ int vfs_job_finish(struct vfs *vfs, struct vfs_job *job, int result);
 int MUST_CHECK vfs_identify(struct vfs *vfs, int fd, struct vref *out,
 			    struct stat *st, bool *opath);
 
+/* Is it a file of the host, open for reading? st: what vfs_identify gave. */
+bool vfs_is_host(struct vfs *vfs, const struct stat *st);
+
 /* What F_GETFL may say of it: without what we added to flags when opening. */
 int vfs_shown_flags(struct vfs *vfs, const struct stat *st, int flags);
 
@@ -302,6 +305,9 @@ ssize_t MUST_CHECK vfs_readlink(struct vfs_ctx *ctx, const struct vref *ref,
 				char *buf, size_t size);
 int MUST_CHECK vfs_statfs(struct vfs_ctx *ctx, const struct vref *ref,
 			  struct statfs *out);
+/* Of the file system with this (virtual) st_dev; -EINVAL. */
+int MUST_CHECK vfs_statfs_dev(struct vfs_ctx *ctx, dev_t dev,
+			      struct statfs *out);
 
 /* Extended attributes, as getxattr(2) ...: size 0 asks for the length. */
 ssize_t MUST_CHECK vfs_getxattr(struct vfs_ctx *ctx, const struct vref *ref,

@@ -65,6 +65,21 @@ struct tgroup *tgroup_find_virtual(struct sentry *s, pid_t vpid)
 	return NULL;
 }
 
+struct task *task_find_virtual(struct sentry *s, pid_t vtid)
+{
+	list_for_each (p, &s->tgroups) {
+		struct tgroup *tg = list_entry(p, struct tgroup, list);
+
+		list_for_each (q, &tg->tasks) {
+			struct task *t = list_entry(q, struct task, list);
+
+			if (task_vtid(t) == vtid)
+				return t;
+		}
+	}
+	return NULL;
+}
+
 /* The innermost number of "NSpid:", which without namespaces is the host's. */
 static pid_t nspid_read(pid_t tid)
 {

@@ -97,6 +97,7 @@ void fsctx_put(struct fsctx *fs);
 struct task *task_find(struct sentry *s, pid_t tid);
 struct tgroup *tgroup_find(struct sentry *s, pid_t pid);
 struct tgroup *tgroup_find_virtual(struct sentry *s, pid_t vpid);
+struct task *task_find_virtual(struct sentry *s, pid_t vtid);
 /* Host to pid-namespace ids (0 if it has gone); caches. */
 pid_t task_vtid(struct task *t);
 pid_t tgroup_vpid(struct tgroup *tg);

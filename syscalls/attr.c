@@ -2,10 +2,10 @@
  * attr.c - mode, owner, times and size: chmod, chown, utime in all their
  * forms, truncate.
  *
- * LIMIT: fchmod, fchown and futimens on an object that is not of the VFS (a
- *   pipe, socket, memfd, terminal) are EPERM: what cannot be identified is
- *   not changed (law 2).
+ * LIMIT: fchmod on a pipe or terminal, and fchown and futimens on any object
+ *   that is not of the VFS, are EPERM: it may be the host's (law 2).
  */
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <utime.h>
 
@@ -16,6 +16,34 @@
 #define ATTR_FLAGS (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)
 #define ATTR_TIMES (VFS_ATTR_ATIME | VFS_ATTR_MTIME)
 
+/* On the kernel's own tmpfs, which no path leads to? */
+static bool is_memfd(const struct stat *st)
+{
+	static dev_t dev;
+	struct stat own;
+
+	if (!dev) {
+		AUTO_CLOSE int fd = memfd_create("", MFD_CLOEXEC);
+
+		if (fd < 0 || fstat(fd, &own) < 0)
+			return false;
+		dev = own.st_dev;
+	}
+	return S_ISREG(st->st_mode) && st->st_dev == dev;
+}
+
+/* A memfd or a socket is a guest's own object: the mode is changed on our
+ * copy. An anonymous inode has nothing to change. */
+static int64_t attr_foreign(const struct target *t, const struct vfs_attr *attr)
+{
+	if (!(t->st.st_mode & S_IFMT))
+		return -EOPNOTSUPP;
+	if (attr->valid != VFS_ATTR_MODE ||
+	    (!is_memfd(&t->st) && !S_ISSOCK(t->st.st_mode)))
+		return -EPERM;
+	return fchmod(t->fd, attr->mode) < 0 ? -errno : 0;
+}
+
 static int64_t attr_apply(struct call *c, struct target *t,
 			  struct vfs_attr *attr)
 {
@@ -23,7 +51,7 @@ static int64_t attr_apply(struct call *c, struct target *t,
 	int ret;
 
 	if (t->foreign)
-		return -EPERM;
+		return attr_foreign(t, attr);
 	ret = vfs_setattr(&c->vfs, &t->ref, attr);
 	if (ret != -EINPROGRESS)
 		return ret;

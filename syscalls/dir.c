@@ -219,13 +219,22 @@ static void unshare_files(struct task *t)
 int64_t h_unshare(struct call *c)
 {
 	const uint64_t own = CLONE_FS | CLONE_FILES | CLONE_SYSVSEM;
+	/* granted to a process of one thread, for which they do nothing */
+	const uint64_t alone = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND;
+	const uint64_t known = own | alone | CLONE_NEWNS | CLONE_NEWUTS |
+			       CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+			       CLONE_NEWNET | CLONE_NEWCGROUP | CLONE_NEWTIME;
 	uint64_t flags = c->args[0];
 	struct fsctx *fs = c->task->fs;
 
-	if (flags & ~own) {
+	if (flags & ~known)
+		return -EINVAL;
+	if (flags & ~(own | alone)) {
 		call_deny(c, "namespaces", NULL);
 		return -EPERM;
 	}
+	if ((flags & alone) && c->task->tg->ntasks > 1)
+		return -EINVAL;
 	if (flags & CLONE_FS) {
 		c->task->fs = fsctx_new(fs->root, fs->cwd, fs->umask);
 		fsctx_put(fs);

@@ -332,10 +332,11 @@ static const struct {
 
 int64_t h_fcntl(struct call *c)
 {
-	int cmd = arg_int(c, 1);
+	int cmd = arg_int(c, 1), fd;
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		if (commands[i].cmd == cmd)
 			return commands[i].fn(c);
-	return help_refuse_args(c, EINVAL, "fcntl command");
+	fd = help_fd(c, arg_int(c, 0));
+	return fd < 0 ? fd : help_refuse_args(c, EINVAL, "fcntl command");
 }

@@ -110,6 +110,8 @@ int64_t h_flock(struct call *c)
 	int64_t ret = 0;
 	int *arg, err;
 
+	if (op & LOCK_MAND) /* as kernels from 5.16, before the descriptor */
+		return 0;
 	if (kind != LOCK_SH && kind != LOCK_EX && kind != LOCK_UN)
 		return -EINVAL;
 	err = lock_fd_get(c, &l);

@@ -25,6 +25,17 @@ int help_struct(struct call *c, int i, size_t size, const void **out)
 	return 0;
 }
 
+int help_zero(struct call *c, gaddr_t addr, size_t len)
+{
+	unsigned char *buf = call_alloc(c, len);
+	int err = buf ? call_read(c, addr, buf, len) : -ENOMEM;
+
+	for (size_t i = 0; !err && i < len; i++)
+		if (buf[i])
+			err = -E2BIG;
+	return err;
+}
+
 int help_out(struct call *c, gaddr_t addr, const void *data, size_t len)
 {
 	void *copy = call_alloc(c, len);
@@ -78,6 +89,22 @@ int64_t help_refuse_args(struct call *c, int err, const char *what)
 {
 	call_deny(c, what, NULL);
 	return -err;
+}
+
+bool help_fd_usable(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_ACCMODE) != 3;
+}
+
+int help_fd(struct call *c, gfd_t gfd)
+{
+	int fd = call_fd(c, gfd);
+
+	if (fd < 0)
+		return fd;
+	return help_fd_usable(fd) ? fd : -EBADF;
 }
 
 bool help_guest_cloexec(struct call *c, gfd_t fd)

@@ -24,6 +24,9 @@ static inline int arg_int(const struct call *c, int i)
 int MUST_CHECK help_struct(struct call *c, int i, size_t size,
 			   const void **out);
 
+/* Are these bytes, at most a page, all zero? 0, -E2BIG, -EFAULT, -ENOMEM. */
+int MUST_CHECK help_zero(struct call *c, gaddr_t addr, size_t len);
+
 /* Queues a copy of data for the guest; -ENOMEM if the arena is full. */
 int MUST_CHECK help_out(struct call *c, gaddr_t addr, const void *data,
 			size_t len);
@@ -48,6 +51,17 @@ int64_t help_refuse_args(struct call *c, int err, const char *what);
 /* A file of `size` bytes is to become `new` long: -EFBIG, with SIGXFSZ, above
  * the caller's RLIMIT_FSIZE; else 0. */
 int MUST_CHECK help_file_size(struct call *c, uint64_t size, uint64_t new);
+
+/* False for our copy of a stand-in of O_PATH, which only few calls take. */
+bool help_fd_usable(int fd);
+
+/* Our copy of a guest's descriptor as call_fd gives it; -EBADF also for such
+ * a stand-in. */
+int MUST_CHECK help_fd(struct call *c, gfd_t fd);
+
+/* The process that our copy of a pidfd is of, by the host's number; -1: it has
+ * ended; 0: not a pidfd. */
+pid_t help_pidfd_pid(int fd);
 
 /* FD_CLOEXEC of a guest's descriptor, from /proc/TID/fdinfo. */
 bool help_guest_cloexec(struct call *c, gfd_t fd);

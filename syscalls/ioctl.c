@@ -34,20 +34,38 @@ static int64_t io_fioasync(struct call *c)
 	return fcntl(fd, F_SETFL, flags) < 0 ? -errno : 0;
 }
 
-static int64_t io_unsupported(struct call *c UNUSED)
+static int64_t io_unsupported(struct call *c)
 {
-	return -EOPNOTSUPP;
+	int fd = help_fd(c, arg_int(c, 0));
+
+	return fd < 0 ? fd : -EOPNOTSUPP;
 }
 
 static int64_t io_perm(struct call *c)
 {
-	return help_refuse_args(c, EPERM, "ioctl number");
+	int fd = help_fd(c, arg_int(c, 0));
+
+	return fd < 0 ? fd : help_refuse_args(c, EPERM, "ioctl number");
+}
+
+static int64_t io_terminal(struct call *c, int err)
+{
+	int fd = help_fd(c, arg_int(c, 0));
+
+	if (fd < 0)
+		return fd;
+	return isatty(fd) ? help_refuse_args(c, err, "ioctl number") : -ENOTTY;
+}
+
+static int64_t io_tty_perm(struct call *c)
+{
+	return io_terminal(c, EPERM);
 }
 
 /* As a kernel with dev.tty.legacy_tiocsti=0. */
 static int64_t io_tiocsti(struct call *c)
 {
-	return help_refuse_args(c, EIO, "ioctl number");
+	return io_terminal(c, EIO);
 }
 
 /* A guest may open no file itself, and the slave would be one. Of our own
@@ -79,11 +97,11 @@ static const struct {
 	{FIOASYNC, io_fioasync},
 	{TIOCGPTPEER, io_tiocgptpeer},
 	{TIOCSTI, io_tiocsti},
-	{TIOCCONS, io_perm},
-	{TIOCLINUX, io_perm},
-	{TIOCSETD, io_perm},
-	{TIOCVHANGUP, io_perm},
-	{TIOCSLCKTRMIOS, io_perm},
+	{TIOCCONS, io_tty_perm},
+	{TIOCLINUX, io_tty_perm},
+	{TIOCSETD, io_tty_perm},
+	{TIOCVHANGUP, io_tty_perm},
+	{TIOCSLCKTRMIOS, io_tty_perm},
 	{FS_IOC_SETFLAGS, io_perm},
 	{FS_IOC_FSSETXATTR, io_perm},
 	{FIFREEZE, io_perm},
@@ -98,9 +116,11 @@ static const struct {
 int64_t h_ioctl(struct call *c)
 {
 	unsigned cmd = (unsigned)c->args[1];
+	int fd;
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (numbers[i].cmd == cmd)
 			return numbers[i].fn(c);
-	return -ENOTTY;
+	fd = help_fd(c, arg_int(c, 0));
+	return fd < 0 ? fd : -ENOTTY;
 }

@@ -9,6 +9,7 @@
 #include "help.h"
 
 #define AIO_EVENTS_MAX 8192
+#define AIO_KERNEL_MAX 0x800000 /* fs/aio.c: 256 MiB of io_event */
 
 #define CLONE_NAMESPACES                                               \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
@@ -35,6 +36,13 @@ int64_t h_io_setup(struct call *c)
 {
 	uint64_t nr = (uint32_t)c->args[0], sum = nr;
 
+	uint64_t ctx;
+
+	/* the kernel's order: what it would not look at costs nothing here */
+	if (call_read(c, c->args[1], &ctx, sizeof(ctx)))
+		return -EFAULT;
+	if (ctx || !nr || (uint32_t)nr * 2 > AIO_KERNEL_MAX)
+		return -EINVAL;
 	list_for_each (p, &c->s->tgroups)
 		sum += list_entry(p, struct tgroup, list)->aio_events;
 	if (sum > AIO_EVENTS_MAX)

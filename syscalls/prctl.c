@@ -142,6 +142,7 @@ static const struct {
 	{PR_SET_PTRACER, pr_invalid},
 	{PR_SET_MM, pr_denied},
 	{57 /* PR_SET_IO_FLUSHER */, pr_denied},
+	{58 /* PR_GET_IO_FLUSHER */, pr_denied},
 	{62 /* PR_SCHED_CORE */, pr_invalid},
 };
 

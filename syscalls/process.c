@@ -283,8 +283,7 @@ int64_t h_pidfd_open(struct call *c)
 	return fd < 0 ? -errno : call_return_fd(c, fd, true);
 }
 
-/* The process that our copy of a pidfd is of, by its fdinfo; 0: none. */
-static pid_t pidfd_pid(int fd)
+pid_t help_pidfd_pid(int fd)
 {
 	char path[48], text[512];
 	AUTO_CLOSE int f = -1;
@@ -311,7 +310,7 @@ int64_t h_pidfd_send_signal(struct call *c)
 
 	if (fd < 0)
 		return fd;
-	pid = pidfd_pid(fd);
+	pid = help_pidfd_pid(fd);
 	if (!pid)
 		return -EBADF;
 	t = pid > 0 ? target(c, pid) : NULL;
@@ -329,13 +328,4 @@ int64_t h_pidfd_send_signal(struct call *c)
 		       (unsigned)c->args[3]) < 0
 		       ? -errno
 		       : 0;
-}
-
-int64_t h_get_robust_list(struct call *c)
-{
-	pid_t pid = arg_int(c, 0);
-
-	if (pid && pid != task_vtid(c->task) && pid != tgroup_vpid(c->task->tg))
-		return -EPERM;
-	return CALL_CONTINUE;
 }

@@ -162,12 +162,12 @@ static int limits_run(struct call *c, struct limits_op *op)
 	struct rlimit *at;
 	int err = 0;
 
-	if (op->resource >= RLIM_NLIMITS)
-		return -EINVAL;
 	if (!op->tg)
 		return -ESRCH;
 	if (!limits_permitted(c, op->tg))
 		return -EPERM;
+	if (op->resource >= RLIM_NLIMITS)
+		return -EINVAL;
 	at = limits_virtual(op);
 	if (at)
 		op->old = *at;

@@ -31,7 +31,8 @@ int sockop_fd(struct call *c, gfd_t fd, struct sockop *op)
 	if (op->fd < 0)
 		return op->fd;
 	if (getsockopt(op->fd, SOL_SOCKET, SO_DOMAIN, &op->domain, &n) < 0)
-		return errno == ENOTSOCK ? -ENOTSOCK : -EBADF;
+		return errno == ENOTSOCK && help_fd_usable(op->fd) ? -ENOTSOCK
+								   : -EBADF;
 	n = sizeof(int);
 	if (getsockopt(op->fd, SOL_SOCKET, SO_TYPE, &op->type, &n) < 0)
 		return -errno;
@@ -42,9 +43,15 @@ int sockop_fd(struct call *c, gfd_t fd, struct sockop *op)
 
 int sockop_get(struct call *c, int i, struct sockop *op)
 {
-	int err = sockop_fd(c, arg_int(c, 0), op);
+	int err = sockop_fd(c, arg_int(c, 0), op), bad;
 
-	return err ? err : help_sockaddr(c, i, &op->addr, &op->len);
+	if (err && err != -ENOTSOCK)
+		return err;
+	/* connect looks at the address before it asks for a socket */
+	if (err && c->nr != SYS_connect)
+		return err;
+	bad = help_sockaddr(c, i, &op->addr, &op->len);
+	return bad ? bad : err;
 }
 
 /* The worker's cwd and umask become its own, once in its life. */
@@ -282,6 +289,8 @@ static int64_t socket_name(struct call *c, bool peer)
 
 	if (fd < 0)
 		return fd;
+	if (!help_fd_usable(fd))
+		return -EBADF;
 	err = peer ? getpeername(fd, (void *)&ss, &len)
 		   : getsockname(fd, (void *)&ss, &len);
 	if (err < 0)

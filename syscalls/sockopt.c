@@ -90,9 +90,16 @@ int64_t h_socketpair(struct call *c)
 {
 	int domain = arg_int(c, 0), type = arg_int(c, 1);
 	int kind = type & SOCK_TYPE_BITS;
-	int err = socket_invalid(domain, type);
+	static const int none[2] = {-1, -1};
+	int err = 0;
 	bool rule = false;
 
+	if (type & ~(SOCK_TYPE_BITS | SOCK_CLOEXEC | SOCK_NONBLOCK))
+		return -EINVAL;
+	/* the kernel writes the numbers that it is going to use, first */
+	if (call_write(c, c->args[3], none, sizeof(none)))
+		return -EFAULT;
+	err = socket_invalid(domain, type);
 	if (err)
 		return -err;
 	if ((domain == AF_INET || domain == AF_INET6) && arg_int(c, 2) == 0 &&
@@ -120,7 +127,13 @@ static const struct {
 static int64_t option_refuse(struct call *c)
 {
 	int level = arg_int(c, 1), name = arg_int(c, 2);
+	struct sockop op;
+	int err = sockop_fd(c, arg_int(c, 0), &op);
 
+	if (err)
+		return err;
+	if (op.domain == AF_UNIX && level != SOL_SOCKET)
+		return -EOPNOTSUPP;
 	if (level == SOL_SOCKET)
 		for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 			if (refused[i].name == name)

@@ -7,13 +7,15 @@
  * names: the sentry owns the guests' user namespace, so the kernel would let
  * it write trusted.* and security.* (law 8).
  *
- * LIMIT: on an object that is not of the VFS there are no attributes.
+ * LIMIT: on an object that is not of the VFS there are no attributes but a
+ * socket's protocol.
  */
 #include <linux/limits.h>
 #include <linux/xattr.h>
 #include <sys/xattr.h>
 
 #include "handlers.h"
+#include "help.h"
 #include "pathfd.h"
 
 /* What one call is about, whichever form it came in. */
@@ -27,6 +29,8 @@ struct xattr_op {
 	uint64_t size;
 	int flags; /* XATTR_CREATE, XATTR_REPLACE */
 };
+
+#define XATTR_ARGS_MAX 4096 /* a page */
 
 struct xattr_at_args { /* struct xattr_args of linux/xattr.h, 6.13 */
 	uint64_t value;
@@ -74,14 +78,21 @@ static int64_t op_at_args(struct call *c, struct xattr_op *op)
 {
 	const struct xattr_at_args *args = c->mem[4];
 	uint64_t usize = c->args[5];
-	int64_t ret;
+	int64_t ret = 0;
 
 	if (usize < sizeof(*args))
 		return -EINVAL;
-	if (usize > sizeof(*args))
+	if (usize > XATTR_ARGS_MAX)
 		return -E2BIG;
 	if (!args)
 		return c->arg_err[4] ? c->arg_err[4] : -EFAULT;
+	/* copy_struct_from_user: what a newer kernel would know must be zero */
+	if (usize > sizeof(*args)) {
+		ret = help_zero(c, c->args[4] + sizeof(*args),
+				usize - sizeof(*args));
+		if (ret)
+			return ret;
+	}
 	ret = op_at(c, op);
 	if (ret)
 		return ret;
@@ -113,7 +124,17 @@ static int op_target(struct call *c, const struct xattr_op *op,
 		ret = call_target(c, op->dirfd, op->path, op->walk, t);
 	if (ret)
 		return ret;
-	return t->foreign ? -EOPNOTSUPP : 0;
+	return t->foreign && !S_ISSOCK(t->st.st_mode) ? -EOPNOTSUPP : 0;
+}
+
+/* An own socket says its protocol (system.sockprotoname), and no more. */
+static ssize_t socket_xattr(const struct target *t, const char *name, char *buf,
+			    size_t size)
+{
+	ssize_t n = name ? fgetxattr(t->fd, name, buf, size)
+			 : flistxattr(t->fd, buf, size);
+
+	return n < 0 ? -errno : n;
 }
 
 static int64_t xattr_set(struct call *c, const struct xattr_op *op)
@@ -137,6 +158,8 @@ static int64_t xattr_set(struct call *c, const struct xattr_op *op)
 		ret = call_read(c, op->value, value, op->size);
 	if (!ret)
 		ret = op_target(c, op, &t);
+	if (!ret && t.foreign)
+		ret = -EOPNOTSUPP;
 	if (ret)
 		return ret;
 	return vfs_setxattr(&c->vfs, &t.ref, name, value, op->size, op->flags);
@@ -169,8 +192,10 @@ static int64_t xattr_get(struct call *c, const struct xattr_op *op)
 	buf = malloc(size + 1);
 	if (!buf)
 		return -ENOMEM;
-	return xattr_give(c, op, buf,
-			  vfs_getxattr(&c->vfs, &t.ref, name, buf, size));
+	return xattr_give(
+		c, op, buf,
+		t.foreign ? socket_xattr(&t, name, buf, size)
+			  : vfs_getxattr(&c->vfs, &t.ref, name, buf, size));
 }
 
 static int64_t xattr_list(struct call *c, const struct xattr_op *op)
@@ -186,7 +211,9 @@ static int64_t xattr_list(struct call *c, const struct xattr_op *op)
 	if (!buf)
 		return -ENOMEM;
 	return xattr_give(c, op, buf,
-			  vfs_listxattr(&c->vfs, &t.ref, buf, size));
+			  t.foreign
+				  ? socket_xattr(&t, NULL, buf, size)
+				  : vfs_listxattr(&c->vfs, &t.ref, buf, size));
 }
 
 static int64_t xattr_remove(struct call *c, const struct xattr_op *op)
@@ -197,6 +224,8 @@ static int64_t xattr_remove(struct call *c, const struct xattr_op *op)
 
 	if (!ret)
 		ret = op_target(c, op, &t);
+	if (!ret && t.foreign)
+		ret = -EOPNOTSUPP;
 	return ret ? ret : vfs_removexattr(&c->vfs, &t.ref, name);
 }
 

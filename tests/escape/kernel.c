@@ -93,6 +93,8 @@ TEST(kernel_interfaces)
 	REFUSED(syscall(SYS_syslog, 3, b, 100));
 	REFUSED(syscall(SYS_acct, NULL));
 	REFUSED(syscall(SYS_setns, 0, 0));
+	REFUSED(syscall(SYS_setns, syscall(SYS_pidfd_open, getpid(), 0),
+			CLONE_NEWNET));
 	REFUSED(syscall(SYS_reboot, 0xfee1dead, 672274793, 0, NULL));
 	REFUSED(syscall(SYS_sethostname, "x", 1));
 	struct timespec ts = {1, 1};

@@ -9,6 +9,19 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
+/* Init: our parent is this program, and its parent is init, whose number in
+ * bare mode is not 1. */
+static pid_t init_pid(void)
+{
+	char path[64];
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", getppid());
+	at = strstr(get(path), "\nPPid:");
+	CHECK(at);
+	return atoi(at + 6);
+}
+
 TEST(ptrace_of_the_parent_and_of_init)
 {
 	pid_t p[] = {getppid(), 1, getpid()};
@@ -24,7 +37,7 @@ TEST(process_vm_calls)
 {
 	char b[8];
 	struct iovec l = {b, 8}, r = {(void *)0x400000, 8};
-	pid_t p[] = {1, getppid()};
+	pid_t p[] = {1, init_pid()};
 
 	for (int i = 0; i < 2; i++) {
 		REFUSED(process_vm_readv(p[i], &l, 1, &r, 1, 0));
@@ -34,7 +47,7 @@ TEST(process_vm_calls)
 
 TEST(pidfd_getfd_of_others)
 {
-	pid_t p[] = {1, getppid()};
+	pid_t p[] = {1, init_pid()};
 
 	for (int i = 0; i < 2; i++) {
 		int fd = (int)syscall(SYS_pidfd_open, p[i], 0);
@@ -76,6 +89,11 @@ TEST(limits_and_objects_of_init)
 
 	REFUSED(prlimit(1, RLIMIT_CPU, &r, NULL));
 	REFUSED(syscall(SYS_kcmp, getpid(), 1, 0, 0, 0));
+	REFUSED(syscall(SYS_kcmp, getpid(), init_pid(), 0, 0, 0));
+	void *head;
+	size_t len;
+	REFUSED(syscall(SYS_get_robust_list, init_pid(), &head, &len));
+	REFUSED(syscall(SYS_move_pages, init_pid(), 0, NULL, NULL, NULL, 0));
 }
 
 TEST(proc_of_init_and_parent_gives_nothing)

@@ -116,7 +116,9 @@ Test(filecalls, descriptors_that_are_not_ours_are_not_changed)
 	int pipes[2];
 
 	cr_assert_eq(pipe(pipes), 0);
-	cr_expect_eq(CALL(fchmod, fd, 0600, 0, 0, 0), -EPERM);
+	/* a memfd is a guest's own; a pipe may be the host's */
+	cr_expect_eq(CALL(fchmod, fd, 0600, 0, 0, 0), 0);
+	cr_expect_eq(CALL(fchmod, pipes[0], 0600, 0, 0, 0), -EPERM);
 	cr_expect_eq(CALL(fchdir, fd, 0, 0, 0, 0), -ENOTDIR);
 	cr_expect_eq(CALL(mkdirat, pipes[0], "x", 0, 0, 0), -ENOTDIR);
 	cr_expect_eq(CALL(getdents64, pipes[0], 0, 100, 0, 0), -ENOTDIR);
