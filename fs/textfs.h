@@ -10,5 +10,8 @@
 
 int MUST_CHECK textfs_mount(struct vfs *vfs, const char *guest,
 			    const char *text);
+/* Any bytes. */
+int MUST_CHECK textfs_mount_bytes(struct vfs *vfs, const char *guest,
+				  const void *data, size_t len);
 
 #endif

@@ -209,7 +209,9 @@ static void on_main(struct gw *gw, struct source *s, uint32_t events)
 		dns_acked(gw, m.id);
 	if (m.kind == NETMSG_END) {
 		conn_close_all(gw);
+		http_close_all(gw);
 		udp_tick(gw, true);
+		secrets_fini(&gw->cfg->http.secrets);
 		_exit(0);
 	}
 }
@@ -226,13 +228,14 @@ static int wait_ms(const struct gw *gw)
 {
 	const struct gateway_limits *l = &gw->cfg->limits;
 
-	if (!list_empty(&gw->busy))
+	if (!list_empty(&gw->busy) || !list_empty(&gw->hbusy))
 		return 0;
-	if (!list_empty(&gw->throttled))
+	if (!list_empty(&gw->throttled) || !list_empty(&gw->hthrottled))
 		return GW_THROTTLE_MS;
 	if ((l->idle_ms || l->time_ms) && gw->nconns)
 		return GW_TICK_MS;
-	return list_empty(&gw->reqs) && !gw->nwaiting && list_empty(&gw->udp) &&
+	return list_empty(&gw->hconns) && list_empty(&gw->reqs) &&
+			       !gw->nwaiting && list_empty(&gw->udp) &&
 			       !gw->nqueries && list_empty(&gw->dns_conns)
 		       ? -1
 		       : GW_TICK_MS;
@@ -254,12 +257,14 @@ static void loop(struct gw *gw)
 				s->fn(gw, s, ev[i].events);
 		}
 		conn_run_busy(gw);
+		http_run_busy(gw);
 		if (gw->ms - ticked >= GW_TICK_MS) {
 			ticked = gw->ms;
 			ask_tick(gw);
 			udp_tick(gw, false);
 			conn_tick(gw);
 			dns_tick(gw);
+			http_tick(gw);
 		}
 		free_dead(gw);
 	}
@@ -281,11 +286,18 @@ NORETURN void gateway_main(struct gateway *g)
 	list_init(&gw.queries);
 	list_init(&gw.dns_conns);
 	list_init(&gw.dead);
+	list_init(&gw.hconns);
+	list_init(&gw.hbusy);
+	list_init(&gw.hthrottled);
+	list_init(&gw.hasks);
+	list_init(&gw.hqueue);
 	gw.ms = clock_ms();
 	gw.ep = epoll_create1(EPOLL_CLOEXEC);
 	netmsg_init(&m, NETMSG_STARTED, 0);
 	/* The last files that it opens. */
 	ret = gw.ep < 0 ? -errno : ldnslib_load();
+	if (!ret)
+		ret = http_start(&gw);
 	if (!ret)
 		ret = g->confine();
 	if (!ret)
@@ -294,6 +306,8 @@ NORETURN void gateway_main(struct gateway *g)
 		ret = dns_start(&gw);
 	if (!ret)
 		ret = publish_start(&gw);
+	if (!ret)
+		ret = http_watch(&gw);
 	m.value = -ret;
 	gw_tell(&gw, &m);
 	if (ret)

@@ -12,6 +12,7 @@
 #define CLOCHE_NET_GATEWAY_H
 
 #include "allow.h"
+#include "httprule.h"
 #include "names.h"
 
 enum { GATEWAY_SERVERS_MAX = 3, GATEWAY_PUBLISH_MAX = 64 };
@@ -44,6 +45,12 @@ struct gateway {
 	int publish_fd[2 * GATEWAY_PUBLISH_MAX];
 	uint16_t publish_guest[2 * GATEWAY_PUBLISH_MAX];
 	size_t npublish;
+	/* Rules about requests and secrets; TLS is opened where they say. */
+	bool http_on, http_tls;
+	struct http_policy http;
+	int http_sock;	       /* to the sentry (httpmsg.h) */
+	const char *ca_bundle; /* of the host; borrowed; may be NULL */
+	const char *net_ca;    /* --net-ca or NULL; borrowed */
 	/* Takes away what the process must not have; the last thing before
 	 * the loop. 0 or -errno. */
 	int (*confine)(void);

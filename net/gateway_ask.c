@@ -141,10 +141,13 @@ static bool has_failed(const struct listener *l, uint16_t port)
 
 static void pair(struct gw *gw, struct ask *a, int inside)
 {
-	struct conn_info info = {.id = a->m.id,
-				 .addr = a->m.addr,
-				 .port = a->m.port,
-				 .check_name = a->v.by_name};
+	struct conn_info info = {
+		.id = a->m.id,
+		.addr = a->m.addr,
+		.port = a->m.port,
+		.check_name = a->v.by_name,
+		.look = gw->cfg->http_on &&
+			http_port_governed(&gw->cfg->http, a->m.port)};
 	int outside = fd_take(&a->out.fd);
 
 	memcpy(info.name, a->v.name, sizeof(info.name));

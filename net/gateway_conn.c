@@ -174,20 +174,6 @@ static void conn_end(struct gw *gw, struct conn *c, bool reset)
 	gw_tell(gw, &m);
 }
 
-/* Is this server name one that the rules allow for that address? */
-static bool name_allowed(struct gw *gw, const struct conn *c, const char *name)
-{
-	const struct allow_query q = {
-		.proto = ALLOW_TCP,
-		.addr = &c->info.addr,
-		.names = &name,
-		.nnames = 1,
-		.port = c->info.port,
-	};
-
-	return allow_match(&gw->cfg->rules, &q).allowed;
-}
-
 static bool inspect_end(struct gw *gw, struct conn *c, const char *name,
 			const char *why)
 {
@@ -199,11 +185,35 @@ static bool inspect_end(struct gw *gw, struct conn *c, const char *name,
 	return !why;
 }
 
-/* True if the bytes may go on; *wait: not yet known. */
+static int source_take(struct gw *gw, struct source *s)
+{
+	if (epoll_ctl(gw->ep, EPOLL_CTL_DEL, s->fd, NULL) < 0)
+		log_debug("epoll_ctl: %s", strerror(errno));
+	s->fn = NULL;
+	return fd_take(&s->fd);
+}
+
+/* The connection goes on in the HTTP stage; what is left here is freed. */
+static void hand_over(struct gw *gw, struct conn *c, const char *host)
+{
+	int inside = source_take(gw, &c->inside);
+	int outside = source_take(gw, &c->outside);
+	struct conn_info info = c->info;
+
+	list_del(&c->link);
+	if (c->is_busy)
+		list_del(&c->busy);
+	gw->nconns--;
+	gw_free(gw, c);
+	http_take(gw, inside, outside, &info, host);
+}
+
+/* True if the bytes may go on; *wait: not yet known, or not here. */
 static bool inspect(struct gw *gw, struct conn *c, bool *wait)
 {
 	static uint8_t buf[SNI_HELLO_MAX + 5 * 64];
-	char name[NETHOST_SIZE] = "";
+	char host[NETHOST_SIZE] = "";
+	const char *why = NULL;
 	ssize_t n =
 		recv(c->inside.fd, buf, sizeof(buf), MSG_PEEK | MSG_DONTWAIT);
 
@@ -213,25 +223,20 @@ static bool inspect(struct gw *gw, struct conn *c, bool *wait)
 			*wait = true;
 		return true;
 	}
-	switch (sni_parse(buf, (size_t)n, name)) {
-	case SNI_NOT_TLS:
-		return inspect_end(gw, c, name, NULL);
-	case SNI_MORE:
+	switch (gw_look_at(gw, &c->info, buf, (size_t)n, host, &why)) {
+	case LOOK_MORE:
 		*wait = (size_t)n < sizeof(buf);
 		return *wait ||
-		       inspect_end(gw, c, name, "TLS hello too long to check");
-	case SNI_NONE:
-		return inspect_end(gw, c, name, "TLS without a server name");
-	case SNI_NAME:
-		return inspect_end(
-			gw, c, name,
-			name_allowed(gw, c, name)
-				? NULL
-				: "TLS for a name that is not allowed");
-	case SNI_BAD:
+		       inspect_end(gw, c, host, "TLS hello too long to check");
+	case LOOK_HTTP:
+		*wait = true;
+		hand_over(gw, c, host);
+		return true;
+	case LOOK_PASS:
+	case LOOK_REFUSE:
 		break;
 	}
-	return inspect_end(gw, c, "", "malformed TLS hello");
+	return inspect_end(gw, c, host, why);
 }
 
 /* Onto the list of those that go on without an event. */
@@ -252,9 +257,14 @@ static void conn_pump(struct gw *gw, struct conn *c)
 		conn_end(gw, c, true);
 		return;
 	}
+	if (c->inside.fd < 0)
+		return; /* handed over */
 	if (!wait)
 		a = half_pump(gw, &c->out, c->inside.fd, c->outside.fd);
-	b = half_pump(gw, &c->in, c->outside.fd, c->inside.fd);
+	/* of a server that is to be looked at, nothing before that */
+	b = wait && c->info.look
+		    ? 0
+		    : half_pump(gw, &c->in, c->outside.fd, c->inside.fd);
 	if (c->out.bytes + c->in.bytes != before)
 		c->used_ms = gw->ms;
 	if (a < 0 || b < 0)
@@ -335,7 +345,7 @@ void conn_new(struct gw *gw, int inside, int outside,
 	c->out.pipe[0] = c->out.pipe[1] = -1;
 	c->in.pipe[0] = c->in.pipe[1] = -1;
 	c->info = *info;
-	c->inspect = info->check_name;
+	c->inspect = info->check_name || info->look;
 	c->start_ms = c->used_ms = gw->ms;
 	gw->opened++;
 	list_add_tail(&gw->conns, &c->link);

@@ -43,6 +43,11 @@ struct gw {
 	struct source dns_udp, dns_tcp;
 	struct list dead;
 	bool ending;
+	struct tls *tls; /* NULL: none is opened */
+	struct source http;
+	struct list hconns, hbusy, hthrottled, hasks, hqueue;
+	unsigned nhasks;
+	uint64_t http_ids;
 };
 
 /* Memory that gw_free may take: allocated with this in front. */
@@ -96,6 +101,7 @@ struct conn_info {
 	uint16_t port;
 	char name[NETHOST_SIZE];
 	bool check_name; /* a TLS server name must be allowed */
+	bool look;	 /* rules about requests exist for this port */
 };
 /* Takes both descriptors. */
 void conn_new(struct gw *gw, int inside, int outside,
@@ -118,6 +124,28 @@ void udp_tick(struct gw *gw, bool all);
 int MUST_CHECK dns_start(struct gw *gw);
 void dns_acked(struct gw *gw, uint64_t id);
 void dns_tick(struct gw *gw);
+
+/* ---- gateway_look.c ---- */
+enum gw_look { LOOK_MORE, LOOK_PASS, LOOK_REFUSE, LOOK_HTTP };
+/* host: the server name of TLS; why: of LOOK_REFUSE. */
+enum gw_look gw_look_at(struct gw *gw, const struct conn_info *info,
+			const uint8_t *p, size_t len, char host[NETHOST_SIZE],
+			const char **why);
+
+/* ---- gateway_http.c: requests are looked at ---- */
+int MUST_CHECK http_start(struct gw *gw); /* before confining */
+int MUST_CHECK http_watch(struct gw *gw); /* after it */
+/* Is it a name that was given for the address? */
+bool gw_name_of(struct gw *gw, const struct netaddr *addr, const char *name);
+/* May the rules about hosts reach this name at that address? */
+bool gw_name_allowed(struct gw *gw, const struct conn_info *info,
+		     const char *name);
+/* Takes both descriptors: TLS with host is opened; or plain HTTP, host "". */
+void http_take(struct gw *gw, int inside, int outside,
+	       const struct conn_info *info, const char *host);
+void http_run_busy(struct gw *gw);
+void http_tick(struct gw *gw);
+void http_close_all(struct gw *gw);
 
 /* ---- gateway_publish.c ---- */
 int MUST_CHECK publish_start(struct gw *gw);

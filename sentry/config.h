@@ -59,6 +59,12 @@ struct config {
 	char **publish; /* --publish, as given */
 	size_t npublish;
 	char *dns; /* --dns ADDRESS or NULL */
+	/* --http-allow, --secret, --inject, --secret-env, as given */
+	struct config_texts {
+		char **text;
+		size_t count;
+	} http, secrets, injects, secret_env;
+	char *net_ca; /* --net-ca FILE, absolute, or NULL */
 	struct limits limits;
 	char *audit; /* FILE, "fd:N", "unix:PATH", "-" or NULL */
 	bool audit_all;

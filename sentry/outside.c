@@ -80,10 +80,12 @@ static int gateway_confine(void)
 
 static void close_others(const struct gateway *g)
 {
-	int keep[3 + 2 * GATEWAY_PUBLISH_MAX], n = 0, from = 3;
+	int keep[4 + 2 * GATEWAY_PUBLISH_MAX], n = 0, from = 3;
 
 	keep[n++] = g->main_sock;
 	keep[n++] = g->maker;
+	if (g->http_on)
+		keep[n++] = g->http_sock;
 	for (size_t i = 0; i < g->npublish; i++)
 		keep[n++] = g->publish_fd[i];
 	for (;;) {
@@ -233,8 +235,10 @@ void outside_start(struct sentry *s, pid_t init)
 	char reason[160];
 	int ret;
 
-	if (!cfg->nnet && !cfg->npublish)
+	if (!cfg->nnet && !cfg->npublish) {
+		outside_http_drop(s);
 		return;
+	}
 	if (s->bare)
 		die("--net-allow and --publish need user namespaces, which do "
 		    "not work here; see `cloche doctor`");
@@ -251,9 +255,11 @@ void outside_start(struct sentry *s, pid_t init)
 		o->datagrams |= g->rules.rules[i].allow &&
 				(g->rules.rules[i].protos & ALLOW_UDP);
 	pthread_mutex_init(&o->lock, NULL);
+	outside_http_give(s, g);
 	ret = spawn(g, &o->sock);
 	if (ret)
 		die("cannot start the network gateway: %s", strerror(-ret));
+	outside_http_given(s, g);
 	gateway_forget(g);
 	s->outside = o;
 }
@@ -270,6 +276,7 @@ void outside_mounts(struct sentry *s)
 	if (ret)
 		die("cannot show /etc/resolv.conf in the sandbox: %s",
 		    strerror(-ret));
+	outside_http_mounts(s);
 }
 
 bool outside_on(const struct sentry *s)
@@ -456,6 +463,8 @@ void outside_finish(struct sentry *s)
 			break;
 		on_message(s, &m);
 	}
+	if (outside_http_fd(s) >= 0)
+		outside_http_event(s);
 	close(fd_take(&o->sock));
 	o->dead = true;
 }

@@ -15,6 +15,11 @@
 struct sentry;
 struct call;
 
+struct config;
+
+/* Rules about requests, and the values of secrets; dies with a message. Before
+ * any other process is made. */
+void outside_http_read(struct sentry *s, struct config *cfg);
 /* Builds the namespaces and starts the gateway, if the config allows or
  * publishes anything; dies with a message where that cannot be done. Before
  * there is a second thread. */
@@ -28,6 +33,9 @@ bool outside_datagrams(const struct sentry *s);
 /* -1: none. To be polled for reading; outside_event when it is ready. */
 int outside_fd(const struct sentry *s);
 void outside_event(struct sentry *s);
+/* The same for what is said of requests. */
+int outside_http_fd(const struct sentry *s);
+void outside_http_event(struct sentry *s);
 /* No guest is left: ends the gateway and records what it still has to say. */
 void outside_finish(struct sentry *s);
 

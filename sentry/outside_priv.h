@@ -38,4 +38,14 @@ void outside_path(const struct netmsg *m, char *out, size_t size);
 void outside_record(struct sentry *s, const char *call, const struct netmsg *m,
 		    struct audit_event *ev);
 
+struct gateway;
+
+/* ---- outside_http.c ---- */
+/* Before and after the gateway's fork. */
+void outside_http_give(struct sentry *s, struct gateway *g);
+void outside_http_given(struct sentry *s, struct gateway *g);
+/* There is no gateway: what was read is wiped. */
+void outside_http_drop(struct sentry *s);
+void outside_http_mounts(struct sentry *s);
+
 #endif

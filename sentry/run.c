@@ -511,6 +511,7 @@ enum {
 	P_WAKE,
 	P_SERVICE,
 	P_OUTSIDE,
+	P_HTTP,
 	P_TERM,
 	P_COUNT = P_TERM + TERMINAL_POLLFDS
 };
@@ -529,6 +530,7 @@ static void loop_once(struct run *r)
 		[P_WAKE] = {.fd = workers_wake_fd(s), .events = POLLIN},
 		[P_SERVICE] = {.fd = sv ? sv->fd : -1, .events = POLLIN},
 		[P_OUTSIDE] = {.fd = outside_fd(s), .events = POLLIN},
+		[P_HTTP] = {.fd = outside_http_fd(s), .events = POLLIN},
 	};
 	nfds_t count = P_TERM;
 
@@ -561,6 +563,8 @@ static void loop_once(struct run *r)
 		on_signal(r);
 	if (p[P_TIMER].revents)
 		on_timeout(r);
+	if (p[P_HTTP].revents)
+		outside_http_event(s);
 	if (p[P_OUTSIDE].revents)
 		outside_event(s);
 	if (p[P_SERVICE].revents)
@@ -612,6 +616,7 @@ int sentry_run(struct config *cfg)
 	bool keeps = sv && sv->keeps;
 	int ret;
 
+	outside_http_read(s, cfg);
 	default_limits(&cfg->limits);
 	raise_nofile(cfg);
 	sentry_init(s, cfg);

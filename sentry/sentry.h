@@ -50,6 +50,7 @@ struct sentry {
 	void *workers;		    /* workers.c */
 	void *procsrc;		    /* procsrc.c; under lock */
 	void *outside;		    /* outside.c; NULL: no network */
+	void *http; /* outside_http.c; NULL: no rules about requests */
 	int exit_status;
 	uint64_t start_ns;
 };

@@ -102,7 +102,7 @@ static int opt_audit_sink(void *t, const char *value, struct strbuf *err)
 	return 0;
 }
 
-static int add_net(struct run_options *o, bool allow, const char *value,
+int config_add_net(struct run_options *o, bool allow, const char *value,
 		   struct strbuf *err)
 {
 	struct config *cfg = &o->cfg;
@@ -157,14 +157,14 @@ static int not_loopback(const char *value, struct strbuf *err)
 
 static int opt_net_allow(void *t, const char *value, struct strbuf *err)
 {
-	int ret = add_net(t, true, value, err);
+	int ret = config_add_net(t, true, value, err);
 
 	return ret ? ret : not_loopback(value, err);
 }
 
 static int opt_net_deny(void *t, const char *value, struct strbuf *err)
 {
-	return add_net(t, false, value, err);
+	return config_add_net(t, false, value, err);
 }
 
 static int opt_publish(void *t, const char *value, struct strbuf *err)
@@ -287,11 +287,18 @@ const struct opt cli_run_options[] = {
 	 "end a connection on which nothing has moved for a time"},
 	{"net-time", 0, "TIME", OPT_DURATION, AT(cfg.limits.net_time_ms), NULL,
 	 "end a connection after a time"},
-	{"http-allow", 0, "RULE", OPT_MISSING, 0, NULL, "the network gateway"},
+	{"http-allow", 0, "RULE", OPT_CALL, 0, opt_http_allow,
+	 "of a host, only these requests: 'GET,HEAD example.org/path/**'"},
+	{"net-ca", 0, "FILE", OPT_CALL, 0, opt_net_ca,
+	 "more authorities that servers' certificates may come from"},
 	{"publish", 'p', "[IP:]PORT:GUEST", OPT_CALL, 0, opt_publish,
 	 "lead a port of the host to a server inside"},
-	{"secret", 0, "NAME=FROM", OPT_MISSING, 0, NULL, "secrets"},
-	{"inject", 0, "RULE", OPT_MISSING, 0, NULL, "secrets"},
+	{"secret", 0, "NAME=FROM", OPT_CALL, 0, opt_secret,
+	 "a secret from env:VAR, file:PATH, fd:N or exec:CMD"},
+	{"inject", 0, "RULE", OPT_CALL, 0, opt_inject,
+	 "put it into requests, outside: 'api.example.org bearer NAME'"},
+	{"secret-env", 0, "VAR=NAME", OPT_CALL, 0, opt_secret_env,
+	 "a variable inside that holds a placeholder of a secret"},
 	{"stacks", 0, NULL, OPT_MISSING, 0, NULL,
 	 "call stacks in the audit stream"},
 	{NULL, 0, NULL, OPT_FLAG, 0, NULL, NULL},
@@ -484,6 +491,10 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 		first = got;
 		goto fail;
 	}
+	if (config_http(&o)) {
+		first = -EINVAL;
+		goto fail;
+	}
 	config_env(&o);
 	free(o.env);
 	free(o.guest_home);
@@ -517,6 +528,7 @@ void cli_config_fini(struct config *cfg)
 		free(cfg->publish[i]);
 	free(cfg->publish);
 	free(cfg->dns);
+	config_http_fini(cfg);
 	free(cfg->workdir);
 	free(cfg->project);
 	free(cfg->root);

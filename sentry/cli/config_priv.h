@@ -42,4 +42,19 @@ int MUST_CHECK config_policies(struct run_options *o, int argc, char **argv);
 int MUST_CHECK config_policy_file(struct run_options *o, const char *path);
 int opt_policy(void *t, const char *value, struct strbuf *err);
 
+/* ---- config.c ---- */
+int config_add_net(struct run_options *o, bool allow, const char *value,
+		   struct strbuf *err);
+
+/* ---- config_http.c: --http-allow, --secret, --inject ... ---- */
+int opt_http_allow(void *t, const char *value, struct strbuf *err);
+int opt_net_ca(void *t, const char *value, struct strbuf *err);
+int opt_secret(void *t, const char *value, struct strbuf *err);
+int opt_inject(void *t, const char *value, struct strbuf *err);
+int opt_secret_env(void *t, const char *value, struct strbuf *err);
+/* What the options say of each other, once all are read: 0, or -EINVAL after
+ * a message. */
+int MUST_CHECK config_http(const struct run_options *o);
+void config_http_fini(struct config *cfg);
+
 #endif
