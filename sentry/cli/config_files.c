@@ -216,7 +216,8 @@ int opt_root(void *t, const char *value, struct strbuf *err)
 	AUTO_FREE char *path = config_absolute(t, value);
 	struct stat st;
 
-	if (stat(path, &st) < 0 || access(path, X_OK) < 0) {
+	if (stat(path, &st) < 0 ||
+	    (S_ISDIR(st.st_mode) && access(path, X_OK) < 0)) {
 		strbuf_puts(err, "--root ");
 		strbuf_visible(err, value, strlen(value));
 		strbuf_printf(err, ": %s", strerror(errno));
