@@ -543,7 +543,7 @@ void dentry_exchange(struct dentry *a, struct dentry *b)
 	dentry_put(pb);
 }
 
-void dentry_forget(struct dentry *dir, const char *name)
+struct inode *dentry_forget(struct dentry *dir, const char *name)
 {
 	struct dentry *d;
 
@@ -551,13 +551,14 @@ void dentry_forget(struct dentry *dir, const char *name)
 		d = dentry_find(dir, name, strlen(name));
 		if (d && !d->mounted && !d->stub)
 			d->stale = true;
-		return;
+		return d ? d->inode : NULL;
 	}
 	list_for_each (p, &dir->children) {
 		d = list_entry(p, struct dentry, child);
 		if (!d->mounted && !d->stub)
 			d->stale = true;
 	}
+	return NULL;
 }
 
 bool dentry_below(const struct dentry *d, const struct dentry *ancestor)

@@ -133,6 +133,7 @@ static void direct_lost_name(struct ov_node *n)
 	}
 	n->nlink--;
 	n->lst.st_nlink--;
+	n->astray = true;
 }
 
 static int direct_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
@@ -204,22 +205,21 @@ static int direct_open(struct vfs_ctx *ctx, struct inode *inode,
 	struct stat st;
 	int ret;
 
-	(void)ctx;
 	out->kind = VFS_OPENED;
 	if (S_ISDIR(inode->type))
 		return vfs_dir_standin(vfs, inode, dentry, &out->fd);
 	if (!S_ISREG(inode->type))
 		return S_ISLNK(inode->type) ? -ELOOP : -ENXIO;
-	ret = ov_lower_open(n,
-			    flags & (O_ACCMODE | O_TRUNC | O_APPEND | O_DIRECT |
-				     O_SYNC | O_DSYNC | O_NONBLOCK |
-				     O_NOFOLLOW),
-			    &fd, &st);
+	ret = ov_lower_open_walked(ctx, n, dentry,
+				   flags & (O_ACCMODE | O_TRUNC | O_APPEND |
+					    O_DIRECT | O_SYNC | O_DSYNC |
+					    O_NONBLOCK | O_NOFOLLOW),
+				   &fd, &st);
 	if (!ret)
 		ret = vfs_object_add_host(vfs, fd, &st, inode, dentry);
 	if (!ret)
 		out->fd = fd_take(&fd);
-	return ret == -ESTALE ? -ENOENT : ret;
+	return ret;
 }
 
 static int direct_make_store(struct vfs_ctx *ctx, struct inode *inode,
@@ -351,6 +351,7 @@ static int direct_watch(struct vfs_ctx *ctx, struct inode *inode,
 
 const struct inode_ops direct_ops = {
 	.lookup = ov_lookup,
+	.current = ov_current,
 	.getattr = ov_getattr,
 	.setattr = direct_setattr,
 	.create = direct_create,

@@ -370,7 +370,9 @@ int hostfs_same(int fd, const struct hostfs_want *want, struct stat *st)
 }
 
 /* A tree that may change is opened O_PATH first, so that opening a FIFO or a
- * device that was put there meanwhile has no effect. */
+ * device that was put there meanwhile has no effect. LIMIT: where inotify has
+ * just said that a regular file stands there, what takes its place within the
+ * next microseconds is opened (without blocking) and closed again. */
 static int host_open_checked(int dirfd, const char *name, int flags,
 			     const struct hostfs_want *want)
 {
@@ -414,9 +416,10 @@ int hostfs_open_stat(struct hostdir *d, const char *name,
 			  ? O_NOATIME
 			  : 0;
 	for (;;) {
-		got = d->changes ? host_open_checked(dirfd, name,
-						     flags | noatime, want)
-				 : host_openat(dirfd, name, flags | noatime);
+		got = d->changes && !want->sure
+			      ? host_open_checked(dirfd, name, flags | noatime,
+						  want)
+			      : host_openat(dirfd, name, flags | noatime);
 		if (got != -EPERM || !noatime)
 			break;
 		noatime = 0; /* root of a user namespace is not the owner */

@@ -48,6 +48,7 @@ struct hostfs_want {
 	int flags; /* of open(2) */
 	const struct stat *st;
 	struct timespec born; /* tv_sec 0: not known */
+	bool sure; /* the host has just told that it is a regular file */
 };
 
 void hostfs_init(struct hostfs *fs, bool trusted);

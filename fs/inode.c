@@ -79,6 +79,7 @@ void super_free_all(struct vfs *vfs)
 int vfs_getattr(struct vfs_ctx *ctx, const struct vref *ref, struct statx *out)
 {
 	struct inode *i = ref->inode;
+	int err;
 
 	memset(out, 0, sizeof(*out));
 	out->stx_mask = STATX_BASIC_STATS | STATX_MNT_ID;
@@ -95,7 +96,11 @@ int vfs_getattr(struct vfs_ctx *ctx, const struct vref *ref, struct statx *out)
 		out->stx_attributes |= STATX_ATTR_MOUNT_ROOT;
 		out->stx_attributes_mask |= STATX_ATTR_MOUNT_ROOT;
 	}
-	return i->ops->getattr ? i->ops->getattr(ctx, i, out) : 0;
+	if (!i->ops->getattr)
+		return 0;
+	err = i->ops->getattr(ctx, i, out);
+	ctx->host_told = NULL; /* once: later it is asked again */
+	return err;
 }
 
 static struct timespec time_of(const struct statx_timestamp *t)

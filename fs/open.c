@@ -11,6 +11,7 @@
 
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 
+enum { STALE_TRIES = 4 };
 enum { OPEN_PATH_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC };
 
 void vfs_opened_fini(struct vfs_opened *o)
@@ -166,8 +167,9 @@ static struct vref walk_ref(const struct walk *w)
 	return (struct vref){w->d ? w->d->inode : w->anon, w->d};
 }
 
-static int open_path(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
-		     mode_t mode, unsigned walk_flags, struct vfs_opened *out)
+static int open_path_once(struct vfs_ctx *ctx, const struct vfs_at *at,
+			  int flags, mode_t mode, unsigned walk_flags,
+			  struct vfs_opened *out)
 {
 	AUTO_WALK struct walk w;
 	struct vref ref;
@@ -186,6 +188,16 @@ static int open_path(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
 	if ((w.flags & VFS_DIRECTORY) && !inode_is_dir(ref.inode))
 		flags |= O_DIRECTORY;
 	return open_found(ctx, &ref, flags, created, out);
+}
+
+static int open_path(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
+		     mode_t mode, unsigned walk_flags, struct vfs_opened *out)
+{
+	int err = -ESTALE;
+
+	for (int i = 0; err == -ESTALE && i < STALE_TRIES; i++)
+		err = open_path_once(ctx, at, flags, mode, walk_flags, out);
+	return err == -ESTALE ? -ENOENT : err;
 }
 
 /* ---- O_PATH, O_TMPFILE ------------------------------------------------------
@@ -307,7 +319,7 @@ int vfs_reopen(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 	err = open_found(ctx, ref, flags, false, out);
 	if (err)
 		vfs_opened_fini(out);
-	return err;
+	return err == -ESTALE ? -ENOENT : err;
 }
 
 /* ---- programs
@@ -345,7 +357,7 @@ int vfs_open_exec(struct vfs_ctx *ctx, const struct vref *ref, int *fd)
 	if (!err)
 		*fd = fd_take(&o.fd);
 	vfs_opened_fini(&o);
-	return err;
+	return err == -ESTALE ? -ENOENT : err;
 }
 
 void vfs_text_get(struct inode *inode)
@@ -381,5 +393,5 @@ int vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 	else if (!err)
 		err = -EINVAL;
 	vfs_opened_fini(&o);
-	return err;
+	return err == -ESTALE ? -ENOENT : err;
 }

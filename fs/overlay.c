@@ -10,6 +10,7 @@
 
 const struct inode_ops overlay_ops = {
 	.lookup = ov_lookup,
+	.current = ov_current,
 	.getattr = ov_getattr,
 	.setattr = ov_setattr,
 	.create = ov_create,
@@ -64,6 +65,7 @@ struct ov_node *ov_node_new(struct ov *ov, mode_t type, uint64_t ino)
 	n->ov = ov;
 	n->nlink = type == S_IFDIR ? 2 : 1;
 	list_init(&n->names);
+	hostmark_init(&n->mark, n, type != S_IFDIR);
 	list_init(&n->xattrs);
 	list_add_tail(&ov->nodes, &n->list);
 	if (type == S_IFDIR)
@@ -150,6 +152,7 @@ void ov_release(struct inode *inode)
 	struct ov_node *n = ov_node(inode);
 
 	ov_lower_unhash(n);
+	ov_watch_end(n);
 	list_del(&n->list);
 	ov_dir_free(n);
 	if (n->unlinked_watch && !n->ov->dead)
@@ -166,6 +169,7 @@ void ov_release(struct inode *inode)
 	ov_set_parent(n, NULL, NULL);
 	free(n->lname);
 	free(n->target);
+	free(n->ltext);
 	free(n);
 }
 

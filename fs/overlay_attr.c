@@ -130,7 +130,7 @@ int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out)
 	struct ov_node *n = ov_node(inode);
 
 	if (!n->upper)
-		ov_refresh(n);
+		ov_attributes(ctx, n);
 	if (n->src)
 		(void)!ov_src_load(n);
 	if (ctx->want_btime)
@@ -256,7 +256,7 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 
 	ov_wrote(ctx, n);
 	if (!n->upper)
-		ov_refresh(n);
+		ov_attributes(ctx, n);
 	ret = ov_src_load(n);
 	if (!ret && (attr->valid & VFS_ATTR_SIZE))
 		ret = ov_set_size(ctx, n, attr);

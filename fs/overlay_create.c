@@ -61,9 +61,12 @@ int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode, dev_t dev,
 	      const char *target, struct inode **out)
 {
 	struct ov_node *dir = ov_parent_of(where);
-	struct ov_node *n = ov_node_made(ctx, dir->inode, mode);
+	struct ov_node *n;
 	int ret;
 
+	if (ov_dir_lost(dir))
+		return -ENOENT;
+	n = ov_node_made(ctx, dir->inode, mode);
 	n->rdev = dev;
 	if (target)
 		n->target = xstrdup(target);
@@ -88,7 +91,7 @@ int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where)
 	struct ov_node *dir = ov_parent_of(where);
 	int ret;
 
-	if (n->birthless)
+	if (n->birthless || ov_dir_lost(dir))
 		return -ENOENT;
 	if (n->object || dir->dir->populated) {
 		ret = ov_object_make(n, dir, where->name);
@@ -189,10 +192,14 @@ int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
 int overlay_tmpfile(struct vfs_ctx *ctx, struct inode *dir, int flags,
 		    mode_t mode, struct vfs_opened *out)
 {
-	struct ov_node *n = ov_node_made(ctx, dir, mode | S_IFREG);
-	struct store *s = n->ov->store;
+	struct ov_node *n;
+	struct store *s;
 	int ret;
 
+	if (ov_dir_lost(ov_node(dir)))
+		return -ENOENT;
+	n = ov_node_made(ctx, dir, mode | S_IFREG);
+	s = n->ov->store;
 	n->nlink = 0;
 	n->birthless = flags & O_EXCL;
 	ret = ov_object_make(n, NULL, NULL);
@@ -251,10 +258,13 @@ int overlay_node_place(struct inode *inode, int *dirfd,
 int overlay_socket_prepare(struct vfs_ctx *ctx, struct inode *dir,
 			   const char *name, int *dirfd)
 {
-	int fd = ov_mirror_fd(ov_node(dir));
+	int fd;
 
 	(void)ctx;
 	(void)name;
+	if (ov_dir_lost(ov_node(dir)))
+		return -ENOENT;
+	fd = ov_mirror_fd(ov_node(dir));
 	if (fd < 0)
 		return fd;
 	*dirfd = fcntl(fd, F_DUPFD_CLOEXEC, 0);

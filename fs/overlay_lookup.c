@@ -66,7 +66,12 @@ void ov_take_stat(struct ov_node *n, const struct stat *st)
 	if (n->has_lower && !n->xattr_own &&
 	    !ts_equal(n->lst.st_ctim, st->st_ctim))
 		inode_acl_forget(n->inode);
+	if (n->ltext && !ts_equal(n->lst.st_ctim, st->st_ctim)) {
+		free(n->ltext);
+		n->ltext = NULL;
+	}
 	n->has_lower = true;
+	n->known = n->mark.watch;
 	n->lst = *st;
 	ov_base_seen(n, st);
 	if (n->meta || n->upper)
@@ -84,6 +89,7 @@ void ov_lower_placed(struct ov_node *n, struct ov_node *dir, const char *name)
 {
 	struct hostdir *old = n->lhost;
 
+	n->astray = false;
 	if (S_ISDIR(n->inode->type) ||
 	    (old == dir->lhost && !strcmp(n->lname, name)))
 		return;
@@ -116,6 +122,7 @@ void ov_lower_ask_birth(struct ov_node *n, struct hostdir *dir,
 static void ov_lower_lost(struct ov_node *n)
 {
 	ov_lower_unhash(n);
+	ov_watch_end(n);
 	if (n->upper || !list_empty(&n->names))
 		return;
 	n->inode->gone = true;
@@ -188,6 +195,17 @@ int ov_lower_open(struct ov_node *n, int flags, int *fd, struct stat *st)
 	return hostfs_open_stat(n->lhost, n->lname, &want, fd, st);
 }
 
+int ov_lower_open_walked(struct vfs_ctx *ctx, struct ov_node *n,
+			 const struct dentry *d, int flags, int *fd,
+			 struct stat *st)
+{
+	struct hostfs_want want = ov_want(n, flags);
+
+	want.sure = (flags & (O_ACCMODE | O_TRUNC)) == O_RDONLY &&
+		    ov_is_sure(ctx, n, d);
+	return hostfs_open_stat(n->lhost, n->lname, &want, fd, st);
+}
+
 int ov_lower_path(struct ov_node *n, int *fd)
 {
 	struct hostfs_want want = ov_want(n, O_PATH);
@@ -202,6 +220,20 @@ int ov_lower_path(struct ov_node *n, int *fd)
 	return ret;
 }
 
+/* The text of a link never changes, and whether its name leads to another one
+ * by now is the look-up's affair: which would not tell two that were made
+ * within a tick of the clock from each other. */
+static void ov_keep_text(struct ov_node *n, const char *text, ssize_t len)
+{
+	time_t age = ov_now().tv_sec - n->lst.st_ctim.tv_sec;
+
+	if (age <= 1)
+		return;
+	n->ltext = xmalloc((size_t)len + 1);
+	memcpy(n->ltext, text, (size_t)len);
+	n->ltext[len] = '\0';
+}
+
 ssize_t ov_lower_readlink(struct ov_node *n, char *buf, size_t size)
 {
 	AUTO_CLOSE int fd = -1;
@@ -210,11 +242,20 @@ ssize_t ov_lower_readlink(struct ov_node *n, char *buf, size_t size)
 
 	if (!n->lhost->changes)
 		return hostfs_readlink(n->lhost, n->lname, buf, size);
+	if (n->ltext) {
+		len = (ssize_t)strnlen(n->ltext, size);
+		memcpy(buf, n->ltext, (size_t)len);
+		return len;
+	}
 	ret = ov_lower_path(n, &fd);
 	if (ret < 0)
 		return ret;
 	len = readlinkat(fd, "", buf, size);
-	return len < 0 ? hostfs_errno(errno) : len;
+	if (len < 0)
+		return hostfs_errno(errno);
+	if ((size_t)len < size)
+		ov_keep_text(n, buf, len);
+	return len;
 }
 
 struct inode *ov_lower_node(struct ov_node *dir, const char *name,
@@ -292,15 +333,20 @@ int ov_lookup(struct vfs_ctx *ctx, struct inode *inode, const char *name,
 {
 	struct ov_node *dir = ov_node(inode);
 	struct ov_entry *e = ov_entry_find(dir, name);
+	int ret;
 
-	(void)ctx;
 	if (e && !e->child)
 		return -ENOENT;
 	if (e) {
 		*out = inode_get(e->child->inode);
 		return 0;
 	}
-	return ov_lower_get(dir, name, out);
+	if (dir->has_lower && !dir->dir->opaque)
+		ov_watch_names(ctx, dir);
+	ret = ov_lower_get(dir, name, out);
+	if (!ret && !ov_entry_find(dir, name))
+		ctx->host_told = *out;
+	return ret;
 }
 
 bool ov_withheld(struct inode *inode, const char *path)

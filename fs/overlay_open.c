@@ -54,19 +54,33 @@ int ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
 	return ret;
 }
 
-static int ov_open_lower(struct ov_node *n, struct dentry *dentry, int flags,
-			 int *out)
+/* The mode that was judged by may have been changed by another name. */
+static bool ov_judged_by(const struct ov_node *n, const struct stat *st)
+{
+	return n->meta || n->src || !n->lhost->changes ||
+	       (st->st_mode == n->lst.st_mode && st->st_uid == n->lst.st_uid &&
+		st->st_gid == n->lst.st_gid);
+}
+
+static int ov_open_lower(struct vfs_ctx *ctx, struct ov_node *n,
+			 struct dentry *dentry, int flags, int *out)
 {
 	AUTO_CLOSE int fd = -1;
+	bool judged;
 	struct stat st;
 	int ret;
 
 	flags &= OV_OPEN_FLAGS & ~O_NOATIME;
 	ret = n->src ? ov_src_open(n, flags, &fd, &st)
-		     : ov_lower_open(n, flags, &fd, &st);
+		     : ov_lower_open_walked(ctx, n, dentry, flags, &fd, &st);
 
 	if (ret < 0)
-		return ret == -ESTALE ? -ENOENT : ret;
+		return ret;
+	judged = ov_judged_by(n, &st);
+	if (!n->src && n->lhost->changes)
+		ov_take_stat(n, &st);
+	if (!judged)
+		return -ESTALE; /* to be judged again */
 	ret = vfs_object_add_host(n->ov->sb->vfs, fd, &st, n->inode, dentry);
 	if (!ret)
 		*out = fd_take(&fd);
@@ -99,7 +113,7 @@ static int ov_open_reg(struct vfs_ctx *ctx, struct ov_node *n,
 	int ret;
 
 	if (!writes && (!n->upper || n->src)) {
-		ret = ov_open_lower(n, dentry, flags, &out->fd);
+		ret = ov_open_lower(ctx, n, dentry, flags, &out->fd);
 		if (!ret)
 			ov_tell_read(n, dentry);
 		return ret;

@@ -31,6 +31,7 @@
 
 #include "changes.h"
 #include "hostfs.h"
+#include "hostwatch.h"
 #include "layer.h"
 #include "overlay.h"
 
@@ -128,6 +129,12 @@ struct ov_node {
 	struct stat lst;
 	struct timespec lborn;	  /* lst's birth, where the host's may change;
 				   * tv_sec 0: not known */
+	struct hostmark mark;	  /* lst's object, in a tree that may change */
+	bool known;		  /* lst is right as long as mark is silent */
+	bool deaf;		  /* no mark is to be had */
+	bool astray;		  /* lname may be gone; another name is not */
+	unsigned char asked;	  /* of the host, while there is no mark */
+	char *ltext;		  /* a lower link's text, once read */
 	struct change_ident base; /* the lower that was seen or copied up */
 	uint32_t writer;	  /* who changed it last; vfs_writer */
 
@@ -244,6 +251,10 @@ struct ov_node *ov_lower_known(struct ov_node *dir, const char *name,
  * name. *st: what it is now. */
 int MUST_CHECK ov_lower_open(struct ov_node *n, int flags, int *fd,
 			     struct stat *st);
+/* The same, for one that was just walked to by this name. */
+int MUST_CHECK ov_lower_open_walked(struct vfs_ctx *ctx, struct ov_node *n,
+				    const struct dentry *d, int flags, int *fd,
+				    struct stat *st);
 int MUST_CHECK ov_lower_path(struct ov_node *n, int *fd);
 ssize_t MUST_CHECK ov_lower_readlink(struct ov_node *n, char *buf, size_t size);
 
@@ -261,6 +272,18 @@ int MUST_CHECK ov_standin_make(struct ov_node *dir, const char *name,
 /* Is e's child the stand-in for the lower of *st, as it was made? */
 bool ov_standin_untouched(struct ov_node *n, const struct ov_entry *e,
 			  const struct stat *st);
+
+/* overlay_watch.c */
+/* Before a name of dir is looked up in the lower. */
+void ov_watch_names(struct vfs_ctx *ctx, struct ov_node *dir);
+bool ov_current(struct vfs_ctx *ctx, struct inode *dir,
+		const struct inode *child);
+/* Sees to it that the lower's attributes are those of now. */
+void ov_attributes(struct vfs_ctx *ctx, struct ov_node *n);
+void ov_watch_end(struct ov_node *n);
+/* Has the host just told that (dir, name) of d is n, and what n is? */
+bool ov_is_sure(const struct vfs_ctx *ctx, const struct ov_node *n,
+		const struct dentry *d);
 
 /* overlay_entry.c */
 struct ov_entry *ov_entry_find(const struct ov_node *dir, const char *name);
@@ -386,6 +409,8 @@ void ov_index_add(struct ov_node *dir, const char *name,
 		  const struct inode *child);
 void ov_index_del(struct ov_node *dir, const char *name);
 void ov_index_free(struct ov_node *dir);
+/* The lower's names changed. */
+void ov_index_stale(struct ov_node *dir);
 /* Calls fn for each name that a lower directory shows; stops at nonzero. */
 typedef int (*ov_lower_fn)(void *arg, const char *name, ino_t ino,
 			   unsigned char type);

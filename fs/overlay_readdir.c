@@ -31,6 +31,7 @@ struct ov_index {
 	uint64_t next_cookie;
 	uint64_t *cookies; /* of slots[], the dead ones' too */
 	struct timespec lower_mtime, lower_ctime;
+	bool stale; /* the host has told of changes since */
 };
 
 static uint64_t slot_hash(const char *name)
@@ -174,6 +175,12 @@ void ov_index_del(struct ov_node *dir, const char *name)
 	index_sweep(x);
 }
 
+void ov_index_stale(struct ov_node *dir)
+{
+	if (dir->dir->index)
+		dir->dir->index->stale = true;
+}
+
 /* ---- the lower ------------------------------------------------------- */
 
 static unsigned char lower_type(struct ov_node *dir, const struct dirent *e)
@@ -261,6 +268,7 @@ static int index_lower(struct ov_node *dir)
 
 	if (!dir->has_lower || dir->dir->opaque)
 		return 0;
+	x->stale = false;
 	x->lower_mtime = dir->lst.st_mtim;
 	x->lower_ctime = dir->lst.st_ctim;
 	return ov_lower_list(dir, index_lower_step, dir);
@@ -289,13 +297,13 @@ static bool ts_differ(struct timespec a, struct timespec b)
 }
 
 /* The host's directory changed: new names at the end, lost ones dead. */
-static int index_revise(struct ov_node *dir)
+static int index_revise(struct vfs_ctx *ctx, struct ov_node *dir)
 {
 	struct ov_index *x = dir->dir->index;
 	int ret;
 
-	ov_refresh(dir);
-	if (!ts_differ(x->lower_mtime, dir->lst.st_mtim) &&
+	ov_attributes(ctx, dir);
+	if (!x->stale && !ts_differ(x->lower_mtime, dir->lst.st_mtim) &&
 	    !ts_differ(x->lower_ctime, dir->lst.st_ctim))
 		return 0;
 	for (size_t i = 0; i < x->count; i++)
@@ -318,13 +326,12 @@ int ov_readdir(struct vfs_ctx *ctx, struct inode *inode, off_t *pos,
 	struct ov_index *x;
 	int ret = 0;
 
-	(void)ctx;
 	if (!*pos && ov_dir_lost(dir))
 		return -ENOENT;
 	if (!dir->dir->index)
 		ret = index_make(dir);
 	else if (!*pos && dir->has_lower && dir->lhost->changes)
-		ret = index_revise(dir);
+		ret = index_revise(ctx, dir);
 	if (ret < 0)
 		return ret;
 	x = dir->dir->index;

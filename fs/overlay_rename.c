@@ -234,6 +234,8 @@ int ov_rename(struct vfs_ctx *ctx, struct dentry *from, struct dentry *to,
 
 	if (a.node == b.node)
 		return 0;
+	if (ov_dir_lost(b.dir))
+		return -ENOENT;
 	if (flags & RENAME_EXCHANGE)
 		ret = ov_rename_exchange(&a, &b);
 	else

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 
+#include "hostwatch.h"
 #include "overlay.h"
 #include "store.h"
 
@@ -152,6 +153,8 @@ void vfs_free(struct vfs *vfs)
 	dentry_drop_origins(vfs);
 	unpin_mounts(vfs);
 	dentry_free_all(vfs);
+	hostwatch_free(vfs->watch);
+	vfs->watch = NULL;
 	overlay_free_all(vfs);
 	super_free_all(vfs);
 	store_free(vfs->store);

@@ -93,6 +93,12 @@ struct vfs_ctx {
 	uint32_t refused_rule;
 	unsigned refused_mask; /* VFS_MASK_* that refused; 0: not refused */
 	bool want_btime;       /* vfs_getattr is to say when it was born */
+	/* For vfs_getattr: fstat of a descriptor of it, just taken; or NULL. */
+	const struct stat *fd_stat;
+	/* The VFS's own, of one walk and what follows it: the host's news have
+	 * been taken in; whose attributes the host has just told. */
+	bool host_heard;
+	const struct inode *host_told;
 };
 
 /* What a path operation starts from. */
@@ -143,7 +149,12 @@ struct vfs_config {
 	gid_t host_gid;
 	bool standins; /* made-up files where the host's may not be read */
 	uint64_t quota_bytes;
+	/* At most so many inotify watches of the host's directories; 0: a share
+	 * of what the user may have; HOST_WATCHES_NONE. */
+	size_t host_watches;
 };
+
+#define HOST_WATCHES_NONE SIZE_MAX
 
 /* The tree begins with one empty directory as "/". */
 int MUST_CHECK vfs_new(const struct vfs_config *cfg, struct vfs **out);

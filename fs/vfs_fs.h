@@ -45,6 +45,11 @@ struct inode_ops {
 	 * dentry_child_mask(dir->dir_dentry, name) for VFS_MASK_NOLOWER. */
 	int (*lookup)(struct vfs_ctx *ctx, struct inode *dir, const char *name,
 		      struct inode **out);
+	/* Of a directory that is looked up anew each time (revalidate): what
+	 * was found last (child, NULL: nothing), is it so still, unless the
+	 * dentry is stale by then? NULL: never known. */
+	bool (*current)(struct vfs_ctx *ctx, struct inode *dir,
+			const struct inode *child);
 	/* *out comes with ino, dev, mnt_id, mode, uid, gid, nlink 1 and
 	 * blksize 4096 set from the inode; the rest is the fs's (stx_mask
 	 * too). NULL: that is all there is. */
@@ -81,6 +86,7 @@ struct inode_ops {
 	 * O_DIRECTORY; never O_CREAT, O_PATH (the core makes stand-ins).
 	 * Sets kind and fd (or block_*, or job); registers what it returns by
 	 * vfs_object_add; the core sets ref and created. dentry may be NULL.
+	 * -ESTALE: it is no longer what was walked to; the core walks again.
 	 * NULL: ENXIO */
 	int (*open)(struct vfs_ctx *ctx, struct inode *inode,
 		    struct dentry *dentry, int flags, struct vfs_opened *out);
@@ -140,9 +146,10 @@ struct inode {
 	uint64_t ino;	   /* virtual st_ino */
 	mode_t type;	   /* S_IFMT bits */
 	unsigned textrefs; /* running programs */
-	bool revalidate;   /* dentries of this directory are never cached
-			    * (procfs: children come and go): lookup is asked
-			    * each time, an equal ino keeps the dentry */
+	bool revalidate;   /* dentries of this directory are not cached but
+			    * where ops->current says so (procfs: children come
+			    * and go): lookup is asked each time, an equal ino
+			    * keeps the dentry */
 	void *fs;	   /* the file system's own */
 	struct dentry *dir_dentry; /* directories: the one name, borrowed */
 	mode_t mode; /* permission bits 07777; law 2. inode_new: 0755 */
@@ -207,9 +214,10 @@ unsigned dentry_child_mask(struct dentry *dir, const char *name);
  * For host trees that change under us: forget the cached child `name` (NULL:
  * all children, positive and negative) so that it is looked up anew. Those in
  * use become deleted names, unless the next lookup gives the same inode; then
- * they live on. Mount points are kept.
+ * they live on. Mount points are kept. Returns the inode that name had (not
+ * counted), or NULL.
  */
-void dentry_forget(struct dentry *dir, const char *name);
+struct inode *dentry_forget(struct dentry *dir, const char *name);
 
 /* First path of a renamed directory, whose rules still hold; borrowed, or
  * NULL. Set: as it was read from a snapshot. */
@@ -237,6 +245,7 @@ struct vfs {
 	struct list origins;	/* of renamed directories; dentry.c */
 	struct list watch_kept; /* watch.c */
 	unsigned watch_kept_count;
+	struct hostwatch *watch; /* owned; overlay_watch.c */
 	struct vfs_writer *writers; /* overlay_base.c; number 1 is the first */
 	uint32_t nwriters;
 	/* Opens a character device by its number, for a node that was made

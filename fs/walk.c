@@ -32,9 +32,31 @@ static bool same_inode(const struct inode *a, const struct inode *b)
 			  a->type == b->type && a->ops == b->ops && !a->gone);
 }
 
+/* Asking may make d stale. */
+static bool child_current(struct vfs_ctx *ctx, struct dentry *dir,
+			  const struct dentry *d)
+{
+	const struct inode_ops *ops = dir->inode->ops;
+
+	if (dir->inode->revalidate &&
+	    !(ops->current && ops->current(ctx, dir->inode, d->inode)))
+		return false;
+	return !d->stale;
+}
+
+/* May absence be remembered? */
+static bool child_absence(struct vfs_ctx *ctx, struct dentry *dir)
+{
+	const struct inode_ops *ops = dir->inode->ops;
+
+	if (ops->current && ops->current(ctx, dir->inode, NULL))
+		return true;
+	return !dir->inode->revalidate && !dir->inode->no_negative;
+}
+
 /* The file system's answer for d comes to be in the tree. */
-static struct dentry *child_settle(struct dentry *dir, struct dentry *d,
-				   struct inode *found)
+static struct dentry *child_settle(struct vfs_ctx *ctx, struct dentry *dir,
+				   struct dentry *d, struct inode *found)
 {
 	char name[NAME_LEN_MAX + 1];
 
@@ -48,8 +70,7 @@ static struct dentry *child_settle(struct dentry *dir, struct dentry *d,
 		dentry_delete(d);
 		d = dentry_new(dir, name, strlen(name));
 	}
-	d->stale =
-		!found && (dir->inode->revalidate || dir->inode->no_negative);
+	d->stale = !found && !child_absence(ctx, dir);
 	if (found)
 		dentry_instantiate(d, found);
 	return d;
@@ -74,7 +95,7 @@ static int child_slow(struct vfs_ctx *ctx, struct dentry *dir, struct dentry *d,
 			d->stale = true;
 		return err;
 	}
-	*out = child_settle(dir, d, err ? NULL : found);
+	*out = child_settle(ctx, dir, d, err ? NULL : found);
 	return 0;
 }
 
@@ -90,7 +111,7 @@ int walk_child(struct vfs_ctx *ctx, struct dentry *dir, const char *name,
 	if (len > NAME_LEN_MAX)
 		return -ENAMETOOLONG;
 	d = dentry_find(dir, name, len);
-	if (d && !d->stale && !dir->inode->revalidate) {
+	if (d && child_current(ctx, dir, d)) {
 		*out = d;
 		return 0;
 	}
@@ -342,6 +363,8 @@ int walk_parent(struct walk *w, struct vfs_ctx *ctx, const struct vfs_at *at,
 	w->ctx = ctx;
 	w->flags = flags;
 	w->anon = NULL;
+	ctx->host_heard = false;
+	ctx->host_told = NULL;
 	w->links = w->depth = w->nbufs = 0;
 	if (!at->path)
 		return -EFAULT; /* a string that could not be copied */

@@ -62,6 +62,7 @@ static int64_t stat_reply(struct call *c, struct target *t, gaddr_t addr)
 		*st = t->st;
 		stat_foreign(c, st);
 	} else {
+		c->vfs.fd_stat = t->fd >= 0 ? &t->st : NULL;
 		ret = vfs_getattr(&c->vfs, &t->ref, &stx);
 		if (ret)
 			return ret;
@@ -127,6 +128,7 @@ int64_t h_statx(struct call *c)
 	out = call_alloc(c, sizeof(*out));
 	if (!out)
 		return -ENOMEM;
+	c->vfs.fd_stat = t.fd >= 0 ? &t.st : NULL;
 	c->vfs.want_btime = c->args[3] & STATX_BTIME;
 	if (t.foreign) {
 		stat_foreign(c, &t.st);

@@ -7,7 +7,10 @@
  */
 #include "overlay_fixture.h"
 
+#include <sched.h>
 #include <time.h>
+
+#include "../../fs/hostwatch.h"
 
 static struct fixture f;
 
@@ -315,5 +318,242 @@ Test(hostchange, directory_is_not_a_later_one_with_its_number)
 	cr_expect_str_eq(fx_read(&f, "/w/gone/x"), "x");
 	cr_expect_eq(lookup_in(&dir, "x"), -ENOENT);
 	vref_put(&dir);
+	end();
+}
+
+/* ---- what inotify tells ------------------------------------------------ */
+
+static struct statx st_of(const char *path)
+{
+	struct vfs_at at = {NULL, path};
+	struct vref ref = {0};
+	struct statx st = {0};
+	int ret = vfs_lookup(&f.ctx, &at, 0, &ref);
+
+	st.stx_mask = 0;
+	if (ret < 0) {
+		st.stx_nlink = 0;
+		return st;
+	}
+	cr_expect_eq(vfs_getattr(&f.ctx, &ref, &st), 0);
+	vref_put(&ref);
+	return st;
+}
+
+static int find(const char *path)
+{
+	struct vfs_at at = {NULL, path};
+	struct vref ref = {0};
+	int ret = vfs_lookup(&f.ctx, &at, VFS_FOLLOW, &ref);
+
+	vref_put(&ref);
+	return ret;
+}
+
+enum { OFTEN = 40 }; /* until all is marked that can be */
+
+static void host_rename(const char *from, const char *to)
+{
+	char a[256];
+
+	snprintf(a, sizeof(a), "%s", host_path(from));
+	cr_assert_eq(rename(a, host_path(to)), 0);
+}
+
+static void warm(void)
+{
+	static const char *const names[] = {
+		"/w/a",	  "/w/none",   "/w/h1",	      "/w/h2",
+		"/w/d/y", "/w/d/e/x",  "/w/l",	      "/w/d",
+		"/w/d/e", "/w/d/none", "/w/d/e/none",
+	};
+
+	for (int i = 0; i < OFTEN; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+			(void)st_of(names[k]);
+}
+
+/* Each change is seen by the very next call. */
+static void every_change_is_seen(void)
+{
+	char a[256];
+
+	cr_assert_eq(st_of("/w/a").stx_size, 6);
+	fx_host_file(&f, "a", "edited by the user");
+	cr_expect_eq(st_of("/w/a").stx_size, 18);
+	cr_expect_str_eq(fx_read(&f, "/w/a"), "edited by the user");
+	cr_assert_eq(truncate(host_path("a"), 3), 0);
+	cr_expect_eq(st_of("/w/a").stx_size, 3);
+	cr_assert_eq(chmod(host_path("a"), 0600), 0);
+	cr_expect_eq(st_of("/w/a").stx_mode & 07777, 0600);
+
+	fx_host_file(&f, "new", "replaced");
+	host_rename("new", "a");
+	cr_expect_str_eq(fx_read(&f, "/w/a"), "replaced");
+	cr_expect_eq(find("/w/new"), -ENOENT);
+	cr_assert_eq(unlink(host_path("a")), 0);
+	cr_expect_eq(find("/w/a"), -ENOENT);
+	fx_host_file(&f, "a", "again");
+	cr_expect_str_eq(fx_read(&f, "/w/a"), "again");
+
+	cr_expect_eq(find("/w/none"), -ENOENT);
+	fx_host_file(&f, "none", "there");
+	cr_expect_eq(find("/w/none"), 0);
+	fx_host_file(&f, "d/e/none", "there");
+	cr_expect_str_eq(fx_read(&f, "/w/d/e/none"), "there");
+
+	/* By the other name, and by one that was made meanwhile. */
+	fx_host_file(&f, "h2", "by h2, longer");
+	cr_expect_eq(st_of("/w/h1").stx_size, 13);
+	snprintf(a, sizeof(a), "%s", host_path("d/y"));
+	cr_assert_eq(link(a, host_path("d/far")), 0);
+	fx_host_file(&f, "d/far", "by far, longer");
+	cr_expect_eq(st_of("/w/d/y").stx_size, 14);
+	cr_expect_eq(st_of("/w/d/y").stx_nlink, 2);
+
+	cr_assert_eq(unlink(host_path("l")), 0);
+	cr_assert_eq(symlink("d/e/x", host_path("l")), 0);
+	cr_expect_str_eq(fx_read(&f, "/w/l"), "x in e\n");
+
+	cr_assert_eq(chmod(host_path("d/e"), 0711), 0);
+	cr_expect_eq(st_of("/w/d/e").stx_mode & 07777, 0711);
+	host_rename("d/e", "moved");
+	cr_expect_eq(find("/w/d/e"), -ENOENT);
+	cr_expect_eq(find("/w/d/e/x"), -ENOENT);
+	cr_expect_str_eq(fx_read(&f, "/w/moved/x"), "x in e\n");
+	cr_assert_eq(mkdir(host_path("d/e"), 0755), 0);
+	cr_expect_eq(find("/w/d/e"), 0);
+	cr_expect_eq(find("/w/d/e/x"), -ENOENT);
+	fx_host_file(&f, "d/e/x", "another");
+	cr_expect_str_eq(fx_read(&f, "/w/d/e/x"), "another");
+}
+
+static void changes_are_seen(unsigned flags, size_t watches)
+{
+	fx_watches = watches;
+	begin(flags);
+	warm();
+	every_change_is_seen();
+	end();
+}
+
+Test(hostchange, every_change_is_seen_at_once)
+{
+	changes_are_seen(VFS_MNT_WATCH, 0);
+}
+
+Test(hostchange, every_change_of_a_direct_mount_is_seen_at_once)
+{
+	changes_are_seen(VFS_MNT_DIRECT, 0);
+}
+
+Test(hostchange, every_change_is_seen_without_watches)
+{
+	changes_are_seen(VFS_MNT_WATCH, HOST_WATCHES_NONE);
+}
+
+Test(hostchange, every_change_is_seen_with_two_watches)
+{
+	changes_are_seen(VFS_MNT_WATCH, 2);
+}
+
+Test(hostchange, overflow_of_the_queue_makes_all_stale)
+{
+	AUTO_CLOSE int n =
+		open("/proc/sys/fs/inotify/max_queued_events", O_RDONLY);
+	char text[32] = "", path[256];
+	long max;
+
+	cr_assert_gt(read(n, text, sizeof(text) - 1), 0);
+	max = strtol(text, NULL, 10);
+	if (max > 100000)
+		cr_skip_test("the queue is too long to be filled here");
+	begin(VFS_MNT_WATCH);
+	warm();
+	snprintf(path, sizeof(path), "%s", host_path("d/y"));
+	for (long i = 0; i <= max; i += 2) { /* two names: not merged */
+		cr_assert_eq(chmod(path, 0644), 0);
+		cr_assert_eq(chmod(host_path("d/e"), 0755), 0);
+	}
+	every_change_is_seen();
+	end();
+}
+
+Test(hostchange, mount_over_a_known_directory_is_seen)
+{
+	if (geteuid() || unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		cr_skip_test("mounting needs root");
+	begin(VFS_MNT_WATCH);
+	warm();
+	cr_assert_eq(mount("x", host_path("d/e"), "tmpfs", 0, NULL), 0);
+	cr_expect_eq(find("/w/d/e/x"), -ENOENT);
+	fx_host_file(&f, "d/e/z", "on top");
+	cr_expect_str_eq(fx_read(&f, "/w/d/e/z"), "on top");
+	cr_assert_eq(umount2(host_path("d/e"), MNT_DETACH), 0);
+	cr_expect_str_eq(fx_read(&f, "/w/d/e/x"), "x in e\n");
+	cr_expect_eq(find("/w/d/e/z"), -ENOENT);
+	end();
+}
+
+Test(hostchange, what_is_asked_often_gets_a_watch)
+{
+	begin(VFS_MNT_WATCH);
+	warm();
+	cr_assert_not_null(f.vfs->watch);
+	cr_expect_geq(hostwatch_count(f.vfs->watch), 6);
+	end();
+}
+
+Test(hostchange, random_changes_are_never_seen_late)
+{
+	static const char *const dirs[] = {"", "d/", "d/e/"};
+	unsigned seed = 12345;
+	char v[64], r[256], to[256];
+
+	begin(VFS_MNT_WATCH);
+	for (int i = 0; i < 6000; i++) {
+		const char *d = dirs[rand_r(&seed) % 3];
+		int k = rand_r(&seed) % 4;
+		struct statx st;
+		struct stat real;
+
+		snprintf(r, sizeof(r), "%s/%sn%d", f.host, d, k);
+		snprintf(to, sizeof(to), "%s/%sn%d", f.host,
+			 dirs[rand_r(&seed) % 3], rand_r(&seed) % 4);
+		switch (rand_r(&seed) % 8) {
+		case 0:
+			(void)!rename(r, to);
+			break;
+		case 1:
+			(void)!unlink(r);
+			break;
+		case 2:
+			(void)!link(r, to);
+			break;
+		case 3:
+			close(open(r, O_CREAT | O_WRONLY | O_TRUNC, 0644));
+			break;
+		case 4:
+			(void)!truncate(r, rand_r(&seed) % 1000);
+			break;
+		case 5:
+			(void)!chmod(r, 0600 + rand_r(&seed) % 64);
+			break;
+		}
+		snprintf(v, sizeof(v), "/w/%sn%d", d, rand_r(&seed) % 4);
+		snprintf(r, sizeof(r), "%s%s", f.host, v + 2);
+		st = st_of(v);
+		if (lstat(r, &real) < 0) {
+			cr_assert_eq(st.stx_mask, 0, "%s at %d", v, i);
+			continue;
+		}
+		cr_assert_neq(st.stx_mask, 0, "%s at %d", v, i);
+		cr_assert_eq(st.stx_size, (uint64_t)real.st_size, "%s at %d", v,
+			     i);
+		cr_assert_eq(st.stx_mode, real.st_mode, "%s at %d", v, i);
+		cr_assert_eq(st.stx_nlink, real.st_nlink, "%s at %d", v, i);
+		cr_assert_eq(st.stx_ino, real.st_ino, "%s at %d", v, i);
+	}
 	end();
 }

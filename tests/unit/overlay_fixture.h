@@ -37,6 +37,7 @@ struct fixture {
 };
 
 static uint64_t fx_hash_sum;
+static size_t fx_watches; /* vfs_config.host_watches */
 
 static inline int fx_hash_one(const char *path, const struct stat *st, int type,
 			      struct FTW *ftw)
@@ -141,6 +142,7 @@ static inline void fixture_mount(struct fixture *f)
 	cfg.store_fd = fx_store(f, &cfg.store_emulated);
 	cfg.owner_uid = geteuid();
 	cfg.owner_gid = getegid();
+	cfg.host_watches = fx_watches;
 	cr_assert_eq(vfs_new(&cfg, &f->vfs), 0);
 	cr_assert_eq(vfs_mount_host(f->vfs, f->host, "/w", flags), 0);
 	f->cred.uid = geteuid();
