@@ -61,7 +61,7 @@ static void ov_hear(struct vfs_ctx *ctx, const struct ov_node *n)
 {
 	if (ctx->host_heard)
 		return;
-	hostwatch_take(ov_vfs(n)->watch);
+	hostwatch_take(ov_vfs(n)->hostwatch);
 	ctx->host_heard = true;
 }
 
@@ -70,9 +70,9 @@ static bool ov_mark(struct ov_node *n, int fd)
 	struct vfs *vfs = ov_vfs(n);
 	int ret;
 
-	if (!vfs->watch)
-		vfs->watch = hostwatch_new(ov_news, vfs->cfg.host_watches);
-	ret = hostwatch_set(vfs->watch, &n->mark, fd);
+	if (!vfs->hostwatch)
+		vfs->hostwatch = hostwatch_new(ov_news, vfs->cfg.host_watches);
+	ret = hostwatch_set(vfs->hostwatch, &n->mark, fd);
 	if (ret < 0) {
 		n->asked = 0;
 		n->deaf = ret != -ENOSPC;
@@ -192,5 +192,5 @@ void ov_attributes(struct vfs_ctx *ctx, struct ov_node *n)
 void ov_watch_end(struct ov_node *n)
 {
 	if (n->mark.watch)
-		hostwatch_drop(ov_vfs(n)->watch, &n->mark);
+		hostwatch_drop(ov_vfs(n)->hostwatch, &n->mark);
 }

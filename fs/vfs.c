@@ -153,8 +153,8 @@ void vfs_free(struct vfs *vfs)
 	dentry_drop_origins(vfs);
 	unpin_mounts(vfs);
 	dentry_free_all(vfs);
-	hostwatch_free(vfs->watch);
-	vfs->watch = NULL;
+	hostwatch_free(vfs->hostwatch);
+	vfs->hostwatch = NULL;
 	overlay_free_all(vfs);
 	super_free_all(vfs);
 	store_free(vfs->store);

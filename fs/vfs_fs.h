@@ -245,8 +245,8 @@ struct vfs {
 	struct list origins;	/* of renamed directories; dentry.c */
 	struct list watch_kept; /* watch.c */
 	unsigned watch_kept_count;
-	struct hostwatch *watch; /* owned; overlay_watch.c */
-	struct vfs_writer *writers; /* overlay_base.c; number 1 is the first */
+	struct hostwatch *hostwatch; /* owned; overlay_watch.c */
+	struct vfs_writer *writers;  /* overlay_base.c; number 1 is the first */
 	uint32_t nwriters;
 	/* Opens a character device by its number, for a node that was made
 	 * elsewhere than in /dev; NULL: none can be. Set by devfs. */

@@ -500,8 +500,8 @@ Test(hostchange, what_is_asked_often_gets_a_watch)
 {
 	begin(VFS_MNT_WATCH);
 	warm();
-	cr_assert_not_null(f.vfs->watch);
-	cr_expect_geq(hostwatch_count(f.vfs->watch), 6);
+	cr_assert_not_null(f.vfs->hostwatch);
+	cr_expect_geq(hostwatch_count(f.vfs->hostwatch), 6);
 	end();
 }
 
