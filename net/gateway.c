@@ -178,8 +178,11 @@ int gw_bind_inside(struct gw *gw, const struct netaddr *addr, uint16_t port,
 		return fd;
 	if (addr->family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, FREEBIND6, &one, sizeof(one));
-	if (type == SOCK_STREAM)
+	if (type == SOCK_STREAM) {
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		/* beside a listener: held_join */
+		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
+	}
 	if (bind(fd, (void *)&ss, len) < 0) {
 		int err = errno;
 

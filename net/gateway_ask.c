@@ -15,7 +15,7 @@
 enum { BACKLOG = 512, WAITING_MAX = 256, HELD_MAX = MAKER_PORTS_MAX };
 enum { HELD_CLAIM_MS = 130000 }; /* a SYN is repeated for as long */
 
-enum state { ASKED, CONNECTING, READY, CLAIMED };
+enum state { ASKED, CONNECTING, READY, CLAIMED, JOINING };
 
 struct listener {
 	struct list link;
@@ -30,8 +30,8 @@ struct listener {
 };
 
 struct ask {
-	struct list link, claim; /* claim: of l->claims, or l->held */
-	struct source chan, out;
+	struct list link, claim;     /* claim: of l->claims, or l->held */
+	struct source chan, out, in; /* in: JOINING */
 	enum state state;
 	bool held, was_held;
 	struct netmsg m; /* ASK */
@@ -62,6 +62,7 @@ static void ask_end(struct gw *gw, struct ask *a)
 	list_del(&a->link);
 	gw_unwatch(gw, &a->chan);
 	gw_unwatch(gw, &a->out);
+	gw_unwatch(gw, &a->in);
 	gw_free(gw, a);
 }
 
@@ -316,20 +317,78 @@ static void ask_hold(struct gw *gw, struct ask *a, uint16_t port)
 		ask_end(gw, a);
 }
 
-/* The next SYN is answered. */
+static void on_joined(struct gw *gw, struct source *s, uint32_t events)
+{
+	struct ask *a = container_of(s, struct ask, in);
+	int err = 0, fd;
+	socklen_t len = sizeof(err);
+
+	if (!(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
+		return;
+	if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0 || err) {
+		ask_end(gw, a); /* the guest has given up */
+		return;
+	}
+	fd = fd_take(&s->fd);
+	if (epoll_ctl(gw->ep, EPOLL_CTL_DEL, fd, NULL) < 0)
+		log_debug("epoll_ctl: %s", strerror(errno));
+	pair(gw, a, fd);
+}
+
+/*
+ * Meets the guest's connect half-way: a SYN of ours crosses the guest's, which
+ * was left unanswered, and both are connected at once (RFC 9293, 3.5). The
+ * listener stays deaf to that port until then.
+ */
+static int held_join(struct gw *gw, struct ask *a)
+{
+	const struct netaddr *guest = a->m.addr.family == AF_INET
+					      ? &gw->cfg->guest4
+					      : &gw->cfg->guest6;
+	struct sockaddr_storage ss;
+	socklen_t len = netaddr_to_sockaddr(guest, a->local_port, &ss);
+	int fd = gw_bind_inside(gw, &a->m.addr, a->m.port, SOCK_STREAM);
+
+	if (fd < 0)
+		return fd;
+	a->in = (struct source){fd, on_joined};
+	if ((connect(fd, (void *)&ss, len) < 0 && errno != EINPROGRESS) ||
+	    gw_watch(gw, &a->in, EPOLLOUT | EPOLLET)) {
+		int err = errno;
+
+		gw_unwatch(gw, &a->in);
+		return -err;
+	}
+	a->state = JOINING;
+	a->since_ms = gw->ms;
+	return 0;
+}
+
 static void held_ready(struct gw *gw, struct ask *a)
 {
+	int ret = held_join(gw, a);
+
+	if (!ret)
+		return;
+	log_debug("joining a guest's connect: %s", strerror(-ret));
+	/* then the next SYN is answered */
 	unhold(gw, a);
 	a->state = CLAIMED;
 	a->since_ms = gw->ms;
 	list_add_tail(&a->l->claims, &a->claim);
 }
 
-/* The next SYN meets no listener, or, where others use it, a reset. */
+/* The next SYN meets no listener, or, where others use it, a reset. That the
+ * outside does not answer the guest will find by itself in the same time. */
 static void held_failed(struct gw *gw, struct ask *a, int err)
 {
 	struct listener *l = a->l;
 
+	if (err == ETIMEDOUT) {
+		gw_unwatch(gw, &a->out);
+		a->since_ms = gw->ms;
+		return;
+	}
 	l->failed[l->nfailed++ % HELD_MAX] = a->local_port;
 	ask_fail(gw, a, err);
 	if (!l->refs && !l->nwaiting)
@@ -498,7 +557,7 @@ void ask_new(struct gw *gw, const struct netmsg *m, int fd)
 	struct ask *a = gw_alloc(sizeof(*a));
 
 	a->chan = (struct source){fd, on_chan};
-	a->out.fd = -1;
+	a->out.fd = a->in.fd = -1;
 	a->m = *m;
 	a->since_ms = gw->ms;
 	list_add_tail(&gw->reqs, &a->link);
@@ -523,7 +582,10 @@ void ask_tick(struct gw *gw)
 
 		uint64_t most = a->was_held ? HELD_CLAIM_MS : GW_CLAIM_MS;
 
-		if (a->state == CLAIMED && gw->ms - a->since_ms > most)
+		bool over = a->state == CLAIMED || a->state == JOINING ||
+			    (a->held && a->out.fd < 0);
+
+		if (over && gw->ms - a->since_ms > most)
 			ask_end(gw, a);
 	}
 	list_for_each (p, &gw->listeners) {

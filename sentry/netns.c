@@ -63,6 +63,33 @@ static void sysctl_set(const char *path, const char *value)
 		log_debug("%s: %s", path, strerror(errno));
 }
 
+/* What the host's administrator has set, and programs wait by. */
+static const char *const kept_sysctls[] = {
+	"/proc/sys/net/ipv4/tcp_syn_retries",
+	"/proc/sys/net/ipv4/tcp_keepalive_time",
+	"/proc/sys/net/ipv4/tcp_keepalive_intvl",
+	"/proc/sys/net/ipv4/tcp_keepalive_probes",
+};
+
+enum { SYSCTL_SIZE = 16 };
+
+static void sysctls_read(char value[][SYSCTL_SIZE])
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kept_sysctls); i++) {
+		AUTO_CLOSE int fd = open(kept_sysctls[i], O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? 0 : read(fd, value[i], SYSCTL_SIZE - 1);
+
+		value[i][n > 0 ? n : 0] = '\0';
+	}
+}
+
+static void sysctls_write(char value[][SYSCTL_SIZE])
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kept_sysctls); i++)
+		if (value[i][0])
+			sysctl_set(kept_sysctls[i], value[i]);
+}
+
 static int open_ns(pid_t pid, const char *ns)
 {
 	char path[64];
@@ -172,9 +199,11 @@ static void maker_confine(int sock)
 NORETURN static void maker_main(pid_t init, int sock)
 {
 	int user = open_ns(init, "user"), guest = open_ns(init, "net"), own;
+	char sysctls[ARRAY_SIZE(kept_sysctls)][SYSCTL_SIZE];
 	struct report ok = {0};
 
 	setsid();
+	sysctls_read(sysctls);
 	must(sock, user, "the sandbox's user namespace");
 	must(sock, guest, "the sandbox's network namespace");
 	must(sock, last(setns(user, CLONE_NEWUSER)),
@@ -186,6 +215,7 @@ NORETURN static void maker_main(pid_t init, int sock)
 	must(sock, last(setns(guest, CLONE_NEWNET)),
 	     "joining the sandbox's network namespace");
 	guest_side(sock);
+	sysctls_write(sysctls);
 	must(sock, last(setns(own, CLONE_NEWNET)), "coming back");
 	maker_confine(sock);
 	if (send(0, &ok, sizeof(ok), MSG_NOSIGNAL) < 0)

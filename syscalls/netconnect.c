@@ -8,16 +8,17 @@
  * socket are the kernel's from then on.
  *
  * A non-blocking connect waits HOLD_MS for that: most are through by then.
- * After that it is in progress, by a SYN that is not answered yet.
- * LIMIT: it then ends at the next repetition of the SYN (1 s, 2 s, 4 s ...),
- * and one that fails gives ECONNREFUSED whatever the reason.
+ * After that it is in progress, by a SYN that is not answered yet; the
+ * gateway completes it as soon as the outside stands.
+ * LIMIT: one that fails does so at the next repetition of the SYN (1 s, 2 s,
+ * 4 s ...), and gives ECONNREFUSED where it is not ETIMEDOUT.
  */
 #include <netinet/tcp.h>
 
 #include "sockets.h"
 #include "../sentry/outside.h"
 
-enum { HOLD_MS = 150 };
+enum { HOLD_MS = 30 };
 
 static void ask_init(const struct sockop *op, struct outside_ask *a)
 {
