@@ -60,13 +60,13 @@ enum { JAIL = FILTER_JAIL, BARE = FILTER_BARE, BOTH = JAIL | BARE };
 #define INET(dom, type, proto) \
 	RULE(socket, JAIL, EQ(0, dom), LOW(1, ~SOCKFLAGS, type), EQ(2, proto))
 
-/* clone: no namespaces, no untraced child (law 6 of the design), no sibling
- * of the caller; and a thread shares descriptors and memory with its group,
+/* clone: no namespaces, no untraced child (law 6 of the design). A sibling of
+ * the caller (PARENT) may be a child of init, which reaps any; PTRACE asks for
+ * the tracer that there is. And a thread shares descriptors and memory with its group,
  * since descriptors are fetched through the group's pidfd. */
 #define CLONE_NEVER                                                         \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |      \
-	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_UNTRACED |     \
-	 CLONE_PTRACE | CLONE_PARENT)
+	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_UNTRACED)
 #define CLONE_WHOLE (CLONE_THREAD | CLONE_SIGHAND | CLONE_VM | CLONE_FILES)
 
 /* seccomp: TSYNC, SPEC_ALLOW, TSYNC_ESRCH; never NEW_LISTENER; LOG writes
@@ -87,6 +87,8 @@ static const struct argrule rules[] = {
 	INET(AF_INET, SOCK_DGRAM, 0), INET(AF_INET, SOCK_DGRAM, 17),
 	INET(AF_INET6, SOCK_STREAM, 0), INET(AF_INET6, SOCK_STREAM, 6),
 	INET(AF_INET6, SOCK_DGRAM, 0), INET(AF_INET6, SOCK_DGRAM, 17),
+	INET(AF_INET, SOCK_DGRAM, 136 /* UDPLITE */),
+	INET(AF_INET6, SOCK_DGRAM, 136),
 	INET(AF_NETLINK, SOCK_RAW, 0), INET(AF_NETLINK, SOCK_DGRAM, 0),
 
 	/* ioctl: terminals are our own pty or the guest's; TIOCSTI, TIOCCONS,
@@ -206,7 +208,8 @@ static const struct argrule rules[] = {
 	OPTNET(41, 48), OPTNET(41, 50), OPTNET(41, 52), OPTNET(41, 53),
 	OPTNET(41, 56), OPTNET(41, 58), OPTNET(41, 60), OPTNET(41, 61),
 	OPTNET(41, 70), OPTNET(41, 72), OPTNET(41, 73),
-	/* UDP: CORK SEGMENT GRO; netlink */
+	/* UDP: CORK SEGMENT GRO; UDPLITE: SEND_CSCOV RECV_CSCOV; netlink */
+	OPTNET(136, 1), OPTNET(136, 10), OPTNET(136, 11),
 	OPTNET(17, 1), OPTNET(17, 103), OPTNET(17, 104), OPTNET(270, 1),
 	OPTNET(270, 2), OPTNET(270, 3), OPTNET(270, 4), OPTNET(270, 5),
 	OPTNET(270, 10), OPTNET(270, 11), OPTNET(270, 12),

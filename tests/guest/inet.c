@@ -259,3 +259,23 @@ TEST(eventfd_timerfd_signalfd)
 	EQ(si.ssi_signo, SIGUSR1);
 	EQ(si.ssi_pid, getpid());
 }
+
+TEST(udplite_on_the_loopback)
+{
+	int a = socket(AF_INET, SOCK_DGRAM, 136), b, v = 8;
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	socklen_t n = sizeof(in);
+	char c;
+
+	if (a < 0 && errno == EPROTONOSUPPORT)
+		SKIP("no UDP-Lite");
+	CHECK(a >= 0);
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	OK(bind(a, (void *)&in, sizeof(in)));
+	OK(getsockname(a, (void *)&in, &n));
+	OK(setsockopt(a, 136, 10, &v, sizeof(v)));
+	b = OK(socket(AF_INET, SOCK_DGRAM, 136));
+	EQ(sendto(b, "l", 1, 0, (void *)&in, n), 1);
+	EQ(read(a, &c, 1), 1);
+	EQ(c, 'l');
+}

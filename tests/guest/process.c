@@ -422,3 +422,32 @@ TEST(children_that_crash_do_not_hang)
 		EQ(wait_for(CHILD(kill(getpid(), SIGKILL))), -1000 - SIGKILL);
 	}
 }
+
+TEST(clone_parent_makes_a_sibling)
+{
+	int p[2];
+	pid_t pid, sibling;
+
+	OK(pipe(p));
+	pid_t k = CHILD({
+		pid = OK(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL,
+				 NULL, NULL));
+		if (pid == 0) {
+			pid = getppid();
+			EQ(write(p[1], &pid, sizeof(pid)), sizeof(pid));
+			_exit(5);
+		}
+		ERR(waitpid(pid, NULL, 0), ECHILD);
+		EQ(write(p[1], &pid, sizeof(pid)), sizeof(pid));
+	});
+	EQ(wait_for(k), 0);
+	EQ(read(p[0], &pid, sizeof(pid)), sizeof(pid));
+	EQ(read(p[0], &sibling, sizeof(pid)), sizeof(pid));
+	if (pid != getpid()) {
+		k = pid;
+		pid = sibling;
+		sibling = k;
+	}
+	EQ(pid, getpid());
+	EQ(wait_for(sibling), 5);
+}
