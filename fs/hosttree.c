@@ -21,6 +21,8 @@ struct hnode_path {
 	char rel[];			/* "" for the root */
 };
 
+const char hosttree_empty[] = "";
+
 static const struct inode_ops dir_ops, file_ops;
 
 enum match { MATCH_NONE, MATCH_DIR, MATCH_FILE };
@@ -130,7 +132,9 @@ static int probe(const struct hosttree *t, const char *rel,
 
 	if (m == MATCH_NONE)
 		return -ENOENT;
-	*mode = m == MATCH_DIR ? S_IFDIR | 0555 : S_IFREG | 0444;
+	*mode = m == MATCH_DIR || (*row)->text == hosttree_empty
+			? S_IFDIR | 0555
+			: S_IFREG | 0444;
 	if (m == MATCH_DIR ? synth : row_synthetic(*row))
 		return 0;
 	if (fstatat(t->dirfd, rel, &st, AT_SYMLINK_NOFOLLOW) < 0)

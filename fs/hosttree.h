@@ -6,12 +6,15 @@
  * patterns. A row with a text (or a function) exists whatever the host has,
  * and must have no pattern; a row without is shown if the host has a regular
  * file there, and read from it at open. Directories follow from the rows;
- * nothing else is visible and no symlink of the host is followed.
+ * nothing else is visible and no symlink of the host is followed. A row whose
+ * text is hosttree_empty is an empty directory.
  */
 #ifndef CLOCHE_HOSTTREE_H
 #define CLOCHE_HOSTTREE_H
 
 #include "pseudo.h"
+
+extern const char hosttree_empty[];
 
 struct hosttree_row {
 	const char *path;

@@ -145,9 +145,26 @@ int procfs_inode(struct super *sb, const struct pent *ent, struct proc_key key,
 
 /* ---- look-up --------------------------------------------------------- */
 
-static bool ent_hidden(const struct pnode *dir, const struct pent *e)
+static bool ent_hidden(const struct procfs *p, const struct pnode *dir,
+		       const struct pent *e)
 {
+	if (dir->ent == &root_ent)
+		return p->absent[e - procfs_root_entries];
 	return e->flags & (dir->key.tid ? PENT_THREAD : PENT_TIDONLY);
+}
+
+/* A file of the host is shown where this kernel has it. */
+static void find_absent(struct procfs *p)
+{
+	const struct pent *e = procfs_root_entries;
+
+	for (size_t i = 0; e[i].name; i++) {
+		BUG_ON(i >= PROCFS_ROOT_MAX);
+		p->absent[i] =
+			(e[i].kind == PENT_HOST || e[i].kind == PENT_LIVE ||
+			 e[i].kind == PENT_DENY) &&
+			faccessat(p->host_proc, e[i].name, F_OK, 0) < 0;
+	}
 }
 
 static int lookup_pid(struct inode *dir, const char *name, struct inode **out)
@@ -179,7 +196,7 @@ static int dir_lookup(struct vfs_ctx *ctx UNUSED, struct inode *dir,
 	if (n->ent->kind == PENT_TASKS)
 		return lookup_tid(dir, name, out);
 	for (const struct pent *e = n->ent->children; e->name; e++)
-		if (!strcmp(e->name, name) && !ent_hidden(n, e))
+		if (!strcmp(e->name, name) && !ent_hidden(procfs_of(dir), n, e))
 			return procfs_inode(dir->sb, e, n->key, -1, out);
 	if (n->ent == &root_ent)
 		return lookup_pid(dir, name, out);
@@ -237,7 +254,7 @@ static int dir_readdir(struct vfs_ctx *ctx UNUSED, struct inode *dir,
 		return 0;
 	}
 	for (off_t i = 0; e[i].name; i++) {
-		if (i < *pos || ent_hidden(n, &e[i]))
+		if (i < *pos || ent_hidden(procfs_of(dir), n, &e[i]))
 			continue;
 		if (fn(arg, e[i].name, strlen(e[i].name),
 		       procfs_ino(&e[i], n->key, -1), ent_dtype(&e[i]), i + 1))
@@ -261,12 +278,12 @@ static unsigned count_tids(const struct procfs *p, pid_t pid)
 	return count;
 }
 
-static unsigned count_dirs(const struct pnode *n)
+static unsigned count_dirs(const struct procfs *p, const struct pnode *n)
 {
 	unsigned count = 0;
 
 	for (const struct pent *e = n->ent->children; e->name; e++)
-		if (kind_type(e->kind) == S_IFDIR && !ent_hidden(n, e))
+		if (kind_type(e->kind) == S_IFDIR && !ent_hidden(p, n, e))
 			count++;
 	return count;
 }
@@ -281,7 +298,7 @@ static int dir_getattr(struct vfs_ctx *ctx UNUSED, struct inode *dir,
 	out->stx_blksize = 1024;
 	out->stx_nlink =
 		2 + (n->ent->kind == PENT_TASKS ? count_tids(p, n->key.pid)
-						: count_dirs(n));
+						: count_dirs(p, n));
 	return 0;
 }
 
@@ -337,6 +354,7 @@ int procfs_mount(struct vfs *vfs, const char *guest,
 	p->host_sys =
 		openat(p->host_proc, "sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	p->sb = sb;
+	find_absent(p);
 	sb->fs = p;
 	sb->noexec = true;
 	p->anon = super_new(vfs, "tmpfs", "tmpfs", TMPFS_MAGIC_NR, 0);

@@ -51,13 +51,18 @@ enum proc_file {
 	PROC_MOUNTINFO,
 	PROC_MOUNTSTATS,
 	PROC_FDINFO,
+	PROC_CLEAR_REFS, /* written only */
+	PROC_KSM_PAGES,
+	PROC_KSM_STAT,
+	PROC_NUMA_MAPS,
+	PROC_TIMERS,
 	PROC_FILES
 };
 
 enum proc_link { PROC_EXE, PROC_CWD, PROC_ROOT };
 
 /* System-wide texts that need the source. */
-enum proc_global { PROC_LOADAVG, PROC_NET };
+enum proc_global { PROC_LOADAVG, PROC_NET, PROC_LOCKS, PROC_PRESSURE };
 
 /* One descriptor of a guest process. */
 struct proc_fd {

@@ -37,7 +37,7 @@ static int make_text(struct vfs_ctx *ctx, struct inode *inode,
 				    (enum proc_file)e->what, n->fd, text);
 	case PENT_GLOBAL:
 		return p->src->global(p->arg, ctx, (enum proc_global)e->what,
-				      e->name, text);
+				      e->text ? e->text : e->name, text);
 	case PENT_HOST:
 		return pseudo_read_at(p->host_proc, e->name, text);
 	default:
@@ -101,7 +101,7 @@ static int file_open(struct vfs_ctx *ctx, struct inode *inode,
 		return err;
 	if (write && !(n->ent->flags & PENT_WRITE))
 		return -EACCES;
-	if (write)
+	if (write || (n->ent->flags & PENT_OWN))
 		return open_writable(inode, flags, out);
 	if (n->ent->kind == PENT_LIVE)
 		return open_live(inode, dentry, out);

@@ -36,6 +36,9 @@ enum pent_kind {
 #define PENT_WRITE   2u /* may be opened for writing: the host's file */
 #define PENT_THREAD  4u /* not shown below task/TID */
 #define PENT_TIDONLY 8u /* shown only there */
+#define PENT_OWN                                                  \
+	16u /* with PENT_WRITE: read so as well, since the kernel \
+	     * lets a process read its own only */
 
 struct pent {
 	const char *name;
@@ -53,7 +56,8 @@ struct pnode {
 };
 
 enum {
-	PROCFS_LIVE_MAX = 16,
+	PROCFS_LIVE_MAX = 24,
+	PROCFS_ROOT_MAX = 80, /* rows of the root */
 	PROCFS_PID_MAX = 1 << 22,
 	PROCFS_FD_MAX = 1 << 24
 };
@@ -69,6 +73,7 @@ struct procfs {
 	/* inodes of PENT_LIVE rows, for ever: descriptors mean them */
 	struct inode *live[PROCFS_LIVE_MAX];
 	const struct pent *live_ent[PROCFS_LIVE_MAX];
+	bool absent[PROCFS_ROOT_MAX]; /* the host lacks the row's file */
 };
 
 extern const struct pent procfs_root_entries[], procfs_pid_entries[];

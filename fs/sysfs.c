@@ -1,60 +1,28 @@
 /*
- * sysfs.c - see sysfs.h. The rows say what of the host's /sys is shown; the
- * cgroup directory is made up from the sandbox's own limits.
+ * sysfs.c - see sysfs.h. The rows say what of the host's /sys is shown.
  */
 #include "sysfs.h"
 
-#include <inttypes.h>
-
 #include "hosttree.h"
 
-enum { SYSFS_MAGIC_NR = 0x62656572, CPU_PERIOD_US = 100000 };
+enum { SYSFS_MAGIC_NR = 0x62656572 };
 
 struct sysfs {
 	struct sysfs_config cfg;
 	struct hosttree tree;
 };
 
-static int limit_text(uint64_t v, struct strbuf *out)
-{
-	if (v)
-		strbuf_printf(out, "%" PRIu64 "\n", v);
-	else
-		strbuf_puts(out, "max\n");
-	return 0;
-}
-
-static int memory_max(void *arg, struct strbuf *out)
-{
-	return limit_text(((const struct sysfs *)arg)->cfg.memory, out);
-}
-
-static int pids_max(void *arg, struct strbuf *out)
-{
-	return limit_text(((const struct sysfs *)arg)->cfg.pids, out);
-}
-
-static int cpu_max(void *arg, struct strbuf *out)
-{
-	const struct sysfs *s = arg;
-
-	if (s->cfg.cpus > 0)
-		strbuf_printf(out, "%" PRIu64 " %d\n",
-			      (uint64_t)(s->cfg.cpus * CPU_PERIOD_US),
-			      CPU_PERIOD_US);
-	else
-		strbuf_printf(out, "max %d\n", CPU_PERIOD_US);
-	return 0;
-}
-
 #define H(path)                  \
 	{                        \
 		path, NULL, NULL \
 	}
+#define EMPTY(path)                        \
+	{                                  \
+		path, hosttree_empty, NULL \
+	}
 #define CPU  "devices/system/cpu/cpu[0-9]*/"
 #define NODE "devices/system/node/node[0-9]*/"
 #define LO   "class/net/lo/"
-#define CG   "fs/cgroup/"
 
 static const struct hosttree_row sys_rows[] = {
 	H("devices/system/cpu/online"),
@@ -86,6 +54,20 @@ static const struct hosttree_row sys_rows[] = {
 	H("kernel/mm/transparent_hugepage/shmem_enabled"),
 	H("kernel/mm/transparent_hugepage/use_zero_page"),
 	H("kernel/mm/hugepages/hugepages-*/*"),
+	/* no device of the host is the guest's; tools look that there are none
+	 */
+	EMPTY("block"),
+	EMPTY("bus"),
+	EMPTY("class/block"),
+	EMPTY("class/tty"),
+	EMPTY("dev/block"),
+	EMPTY("dev/char"),
+	EMPTY("devices/virtual"),
+	EMPTY("firmware"),
+	EMPTY("fs/bpf"),
+	EMPTY("hypervisor"),
+	EMPTY("module"),
+	EMPTY("power"),
 	/* a loopback interface is the same everywhere */
 	{LO "address", "00:00:00:00:00:00\n", NULL},
 	{LO "addr_len", "6\n", NULL},
@@ -100,16 +82,6 @@ static const struct hosttree_row sys_rows[] = {
 	{LO "tx_queue_len", "1000\n", NULL},
 	{LO "type", "772\n", NULL},
 	{LO "uevent", "INTERFACE=lo\nIFINDEX=1\n", NULL},
-	{CG "cgroup.controllers", "cpu memory pids\n", NULL},
-	{CG "cgroup.subtree_control", "\n", NULL},
-	{CG "cgroup.max.depth", "max\n", NULL},
-	{CG "cgroup.max.descendants", "max\n", NULL},
-	{CG "memory.max", NULL, memory_max},
-	{CG "memory.high", "max\n", NULL},
-	{CG "memory.swap.max", "max\n", NULL},
-	{CG "pids.max", NULL, pids_max},
-	{CG "cpu.max", NULL, cpu_max},
-	{CG "cpu.weight", "100\n", NULL},
 	{NULL, NULL, NULL},
 };
 

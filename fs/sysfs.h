@@ -1,6 +1,6 @@
 /*
- * sysfs.h - the part of /sys from which runtimes learn CPU counts, memory
- * layout and their cgroup's limits. Read-only.
+ * sysfs.h - the part of /sys from which runtimes learn CPU counts and memory
+ * layout. Read-only.
  */
 #ifndef CLOCHE_SYSFS_H
 #define CLOCHE_SYSFS_H
@@ -8,9 +8,7 @@
 #include "vfs.h"
 
 struct sysfs_config {
-	int host_sys;	       /* the host's /sys, O_DIRECTORY; taken */
-	uint64_t memory, pids; /* the sandbox's limits, 0: none */
-	double cpus;
+	int host_sys; /* the host's /sys, O_DIRECTORY; taken */
 };
 
 int MUST_CHECK sysfs_mount(struct vfs *vfs, const char *guest,

@@ -14,6 +14,7 @@
 #include "audit/audit.h"
 #include "procsrc.h"
 #include "task.h"
+#include "../fs/cgroupfs.h"
 #include "../fs/devfs.h"
 #include "../fs/procfs.h"
 #include "../fs/runfs.h"
@@ -101,13 +102,20 @@ static void mount_system(struct sentry *s, int devpts_fd)
 	};
 	struct sysfs_config sys = {
 		.host_sys = open_dir("/sys"),
+	};
+	struct cgroupfs_config cgroup = {
 		.memory = s->cfg->limits.memory,
 		.pids = s->cfg->limits.pids,
 		.cpus = s->cfg->limits.cpus,
+		.use = procsrc_use,
+		.list = procsrc_list,
+		.arg = s,
 	};
 
 	must(procfs_mount(s->vfs, "/proc", &proc), "/proc");
 	must(sysfs_mount(s->vfs, "/sys", &sys), "/sys");
+	must(cgroupfs_mount(s->vfs, "/sys/fs/cgroup", &cgroup),
+	     "/sys/fs/cgroup");
 	must(devfs_mount(s->vfs, "/dev", &dev), "/dev");
 	must(vfs_mount_tmpfs(s->vfs, "/dev/shm", 01777, 0), "/dev/shm");
 	mount_run(s);

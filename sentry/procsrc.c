@@ -199,6 +199,17 @@ static int may_access(void *arg, const struct vfs_ctx *ctx, struct proc_key key)
 	return 0;
 }
 
+/* Files that are written through the host's own descriptor: they speak of the
+ * process alone, and the kernel looks at who writes. */
+static const char *const written[PROC_FILES] = {
+	[PROC_COMM] = "comm",
+	[PROC_OOM_SCORE_ADJ] = "oom_score_adj",
+	[PROC_OOM_ADJ] = "oom_adj",
+	[PROC_COREDUMP_FILTER] = "coredump_filter",
+	[PROC_CLEAR_REFS] = "clear_refs",
+	[PROC_TIMERSLACK] = "timerslack_ns",
+};
+
 static int open_host(void *arg, struct proc_key key, enum proc_file what,
 		     int flags, int *fd)
 {
@@ -209,10 +220,9 @@ static int open_host(void *arg, struct proc_key key, enum proc_file what,
 
 	if (err)
 		return err;
-	if (!t.tg)
+	if (!t.tg || !written[what])
 		return -EACCES;
-	procsrc_path(&t, what == PROC_COMM ? "comm" : "oom_score_adj", path,
-		     sizeof(path));
+	procsrc_path(&t, written[what], path, sizeof(path));
 	*fd = openat(ps->proc, path, flags | O_CLOEXEC | O_NOFOLLOW);
 	return *fd < 0 ? -errno : 0;
 }

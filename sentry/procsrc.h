@@ -8,7 +8,9 @@
 
 #include "sentry.h"
 
+struct cgroupfs_use;
 struct proc_source;
+struct strbuf;
 
 /* Callbacks for procfs_mount; their arg is the struct sentry. Tasks are asked
  * for when a guest looks, so it may be mounted before there are any. */
@@ -17,5 +19,9 @@ const struct proc_source *procsrc_ops(void);
 /* For devfs: the pty number of the viewer's controlling terminal, or -ENXIO.
  * arg is the struct sentry. */
 int procsrc_ctty(void *arg, const struct vfs_ctx *ctx);
+
+/* For cgroupfs; arg is the struct sentry. */
+void procsrc_use(void *arg, struct cgroupfs_use *out);
+void procsrc_list(void *arg, bool threads, struct strbuf *out);
 
 #endif

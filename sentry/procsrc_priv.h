@@ -52,5 +52,8 @@ int procsrc_fd(void *arg, struct vfs_ctx *ctx, struct proc_key key, int fd,
 int procsrc_maps(struct procsrc *ps, struct vfs_ctx *ctx,
 		 const struct proctarget *t, const char *name,
 		 struct strbuf *out);
+/* What the host says of nodes, with the guest's paths. */
+int procsrc_numa_maps(struct procsrc *ps, struct vfs_ctx *ctx,
+		      const struct proctarget *t, struct strbuf *out);
 
 #endif

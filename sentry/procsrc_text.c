@@ -279,6 +279,17 @@ TEXT_FN(text_smaps)
 	return procsrc_maps(ps, ctx, t, "smaps", out);
 }
 
+TEXT_FN(text_numa_maps)
+{
+	return procsrc_numa_maps(ps, ctx, t, out);
+}
+
+/* LIMIT: POSIX timers are not listed: their lines hold pids of the host. */
+TEXT_FN(text_timers)
+{
+	return 0;
+}
+
 static pid_t fdinfo_pid(void *arg, pid_t host)
 {
 	return task_pid_to_virtual(arg, host);
@@ -344,6 +355,11 @@ static const struct {
 	[PROC_MOUNTINFO] = {text_mountinfo, NULL},
 	[PROC_MOUNTSTATS] = {text_mountstats, NULL},
 	[PROC_FDINFO] = {text_fdinfo, NULL},
+	[PROC_CLEAR_REFS] = {NULL, "clear_refs"},
+	[PROC_KSM_PAGES] = {NULL, "ksm_merging_pages"},
+	[PROC_KSM_STAT] = {NULL, "ksm_stat"},
+	[PROC_NUMA_MAPS] = {text_numa_maps, NULL},
+	[PROC_TIMERS] = {text_timers, NULL},
 };
 
 int procsrc_text(void *arg, struct vfs_ctx *ctx, struct proc_key key,
@@ -415,6 +431,16 @@ int procsrc_global(void *arg, struct vfs_ctx *ctx UNUSED, enum proc_global what,
 {
 	struct procsrc *ps = procsrc_of(arg);
 
-	return what == PROC_LOADAVG ? global_loadavg(ps, out)
-				    : global_net(ps, name, out);
+	switch (what) {
+	case PROC_LOADAVG:
+		return global_loadavg(ps, out);
+	case PROC_NET:
+		return global_net(ps, name, out);
+	case PROC_PRESSURE:
+		return pseudo_read_at(ps->proc, name, out);
+	case PROC_LOCKS:
+		break;
+	}
+	/* LIMIT: /proc/locks is empty: its lines name objects of the host. */
+	return 0;
 }
