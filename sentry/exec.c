@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/securebits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
@@ -333,20 +334,24 @@ out:
 	strbuf_puts(b, "]}");
 }
 
-/* The kernel's rules for ids and capabilities at exec (security/commoncap.c),
- * set-id bits being ignored under no_new_privs. */
-static void cred_exec(struct task *t)
+/* The kernel's rules for ids and capabilities at exec (security/commoncap.c).
+ * LIMIT: file capabilities have no effect. */
+static void cred_exec(struct task *t, const struct exec_ids *ids)
 {
 	struct taskcred *c = task_cred_own(t);
+	bool root;
 
-	c->suid = c->fsuid = c->euid;
-	c->sgid = c->fsgid = c->egid;
-	if (c->euid == 0 && !(c->securebits & 1)) {
-		c->cap_permitted = c->cap_bounding | c->cap_inheritable;
-		c->cap_effective = c->cap_permitted;
-	} else {
-		c->cap_permitted = c->cap_effective = c->cap_ambient;
-	}
+	c->euid = c->suid = c->fsuid = ids->euid;
+	c->egid = c->sgid = c->fsgid = ids->egid;
+	root = (c->ruid == 0 || c->euid == 0) &&
+	       !(c->securebits & issecure_mask(SECURE_NOROOT));
+	if (ids->changed)
+		c->cap_ambient = 0;
+	c->cap_permitted = root ? c->cap_bounding | c->cap_inheritable : 0;
+	c->cap_permitted |= c->cap_ambient;
+	c->cap_effective =
+		root && c->euid == 0 ? c->cap_permitted : c->cap_ambient;
+	c->securebits &= ~(unsigned)issecure_mask(SECURE_KEEP_CAPS);
 }
 
 static void tgroup_take_exe(struct tgroup *tg, struct exec_plan *p)
@@ -388,7 +393,8 @@ void exec_event(struct sentry *s, pid_t tid)
 			if (s->cfg->audit)
 				args_json(tid, p->exe_path, &b);
 			tgroup_take_exe(t->tg, p);
-			cred_exec(t);
+			cred_exec(t, &p->ids);
+			t->tg->dumpable = !p->ids.changed;
 			audit_exec(s, t, "exec", p->exe_path, b.data, b.len, 0);
 		}
 	}

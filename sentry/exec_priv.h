@@ -8,7 +8,15 @@
 #include "../loader/planmake.h"
 
 /* A program that has been resolved and opened, and how to start it. */
+/* The effective ids of the program, decided with its image. */
+struct exec_ids {
+	uid_t euid;
+	gid_t egid;
+	bool changed; /* not the real ones: AT_SECURE */
+};
+
 struct exec_plan {
+	struct exec_ids ids;
 	struct plan plan;
 	int program_fd, interp_fd; /* the sentry's; -1: none */
 	struct vref exe;	   /* counted */

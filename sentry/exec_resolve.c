@@ -262,18 +262,44 @@ static bool aslr_wanted(struct resolver *r)
 	return !(strtoul(buf, NULL, 16) & ADDR_NO_RANDOMIZE);
 }
 
-static void fill_ids(struct resolver *r, struct plan_request *q)
+/* Linux fs/exec.c bprm_fill_uid: what the program's set-id bits make of the
+ * virtual ids. The kernel's stay what they are. */
+static void set_ids(struct resolver *r, struct task *t, struct exec_plan *p)
+{
+	struct exec_ids *ids = &p->ids;
+	const struct taskcred *k = t->cred;
+	struct vfs_ctx ctx;
+	struct vcred cred;
+	struct statx x;
+
+	*ids = (struct exec_ids){.euid = k->euid, .egid = k->egid};
+	if (!k->no_new_privs && p->exe.inode) {
+		resolver_ctx(r, t, &cred, &ctx);
+		if (vfs_getattr(&ctx, &p->exe, &x))
+			return;
+		if (x.stx_mode & S_ISUID)
+			ids->euid = x.stx_uid;
+		if ((x.stx_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
+			ids->egid = x.stx_gid;
+	}
+	ids->changed = ids->euid != k->ruid || ids->egid != k->rgid;
+}
+
+static void fill_ids(struct resolver *r, struct exec_plan *p,
+		     struct plan_request *q)
 {
 	struct task *t;
 
 	sentry_lock(r->s);
 	t = task_find(r->s, r->tid);
 	if (t) {
+		set_ids(r, t, p);
 		q->aux[0] = (struct plan_aux){AT_UID, t->cred->ruid};
-		q->aux[1] = (struct plan_aux){AT_EUID, t->cred->euid};
+		q->aux[1] = (struct plan_aux){AT_EUID, p->ids.euid};
 		q->aux[2] = (struct plan_aux){AT_GID, t->cred->rgid};
-		q->aux[3] = (struct plan_aux){AT_EGID, t->cred->egid};
-		q->naux = 4;
+		q->aux[3] = (struct plan_aux){AT_EGID, p->ids.egid};
+		q->aux[4] = (struct plan_aux){AT_SECURE, p->ids.changed};
+		q->naux = 5;
 	}
 	sentry_unlock(r->s);
 }
@@ -305,7 +331,7 @@ static int resolve(struct resolver *r, struct exec_plan *p)
 	q.comm = r->req->path[0] ? NULL : r->exe_path;
 	q.args = r->args.count ? &r->args : NULL;
 	q.randomize = aslr_wanted(r);
-	fill_ids(r, &q);
+	fill_ids(r, p, &q);
 	memcpy(p->exe_path, r->exe_path, sizeof(p->exe_path));
 	return plan_fill(&p->plan, &q);
 }

@@ -138,14 +138,20 @@ static int look_up(struct sentry *s, const char *path, unsigned flags)
 /* What programs rely on and a tree of --root need not have. */
 static void mount_missing(struct sentry *s)
 {
+	char name[65] = "", text[192];
+
 	if (look_up(s, "/tmp", 0) == -ENOENT)
 		must(vfs_mount_tmpfs(s->vfs, "/tmp", 01777, 0), "/tmp");
-	if (!look_up(s, "/etc", VFS_DIRECTORY) &&
-	    look_up(s, "/etc/hosts", 0) == -ENOENT)
-		must(textfs_mount(s->vfs, "/etc/hosts",
-				  "127.0.0.1 localhost\n"
-				  "::1 localhost ip6-localhost ip6-loopback\n"),
-		     "/etc/hosts");
+	if (look_up(s, "/etc", VFS_DIRECTORY) ||
+	    look_up(s, "/etc/hosts", 0) != -ENOENT)
+		return;
+	if (gethostname(name, sizeof(name) - 1) < 0)
+		name[0] = '\0';
+	snprintf(text, sizeof(text),
+		 "127.0.0.1 localhost %s\n"
+		 "::1 localhost ip6-localhost ip6-loopback\n",
+		 name);
+	must(textfs_mount(s->vfs, "/etc/hosts", text), "/etc/hosts");
 }
 
 static void mount_rule(struct sentry *s, const struct file_rule *r)

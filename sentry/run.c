@@ -201,6 +201,8 @@ static struct taskcred *first_cred(const struct config *cfg)
 			     : ARRAY_SIZE(c->groups);
 	memcpy(c->groups, cfg->groups, c->ngroups * sizeof(gid_t));
 	c->cap_bounding = (1ULL << (CAP_LAST_CAP + 1)) - 1;
+	/* Ids that are the caller's own cannot change. */
+	c->no_new_privs = !cfg->virtual_root && !cfg->virtual_ids;
 	if (cfg->virtual_root)
 		c->cap_permitted = c->cap_effective = c->cap_bounding;
 	return c;

@@ -35,6 +35,7 @@ struct taskcred {
 	uint64_t cap_effective, cap_permitted, cap_inheritable, cap_bounding,
 		cap_ambient;
 	unsigned securebits;
+	bool no_new_privs; /* as the guest sees it; really it always is */
 };
 
 struct tgroup {

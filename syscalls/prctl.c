@@ -114,6 +114,23 @@ static int64_t pr_cap_ambient(struct call *c)
 	return -EINVAL;
 }
 
+/* Really it is set from the start. Where set-id programs have their virtual
+ * effect (exec_ids), the guest sees and sets its own. */
+static int64_t pr_set_no_new_privs(struct call *c)
+{
+	if (c->args[1] != 1 || (c->args[2] | c->args[3] | c->args[4]))
+		return -EINVAL;
+	task_cred_own(c->task)->no_new_privs = true;
+	return 0;
+}
+
+static int64_t pr_get_no_new_privs(struct call *c)
+{
+	if (c->args[1] | c->args[2] | c->args[3] | c->args[4])
+		return -EINVAL;
+	return c->task->cred->no_new_privs;
+}
+
 /* A kernel without Yama. */
 static int64_t pr_invalid(struct call *c UNUSED)
 {
@@ -139,6 +156,8 @@ static const struct {
 	{PR_GET_SECUREBITS, pr_get_securebits},
 	{PR_SET_SECUREBITS, pr_set_securebits},
 	{PR_CAP_AMBIENT, pr_cap_ambient},
+	{PR_SET_NO_NEW_PRIVS, pr_set_no_new_privs},
+	{PR_GET_NO_NEW_PRIVS, pr_get_no_new_privs},
 	{PR_SET_PTRACER, pr_invalid},
 	{PR_SET_MM, pr_denied},
 	{57 /* PR_SET_IO_FLUSHER */, pr_denied},

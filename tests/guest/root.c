@@ -2,6 +2,7 @@
 /* What root may do with files, devices and the root directory. */
 #include "guest.h"
 #include <linux/capability.h>
+#include <grp.h>
 #include <sys/fsuid.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -260,4 +261,74 @@ TEST(priority_and_port_of_root)
 	OK(getsockopt(sv[0], SOL_SOCKET, SO_PEERCRED, &u, &len));
 	EQ(u.uid, 0);
 	EQ(u.gid, 0);
+}
+
+static void copy_id(const char *to, uid_t uid, gid_t gid, mode_t mode)
+{
+	static char *cp[] = {"cp", "/usr/bin/id", NULL, NULL};
+
+	cp[2] = (char *)to;
+	EQ(run_prog(cp), 0);
+	OK(chown(to, uid, gid));
+	OK(chmod(to, mode));
+}
+
+/* Effective and real user and group, as the program sees them. */
+static void show_ids(const char *id)
+{
+	static char *args[] = {"-u", "-ru", "-g", "-rg"};
+
+	for (int i = 0; i < 4; i++) {
+		char *argv[] = {(char *)id, args[i], NULL};
+
+		fflush(stdout);
+		EQ(run_prog(argv), 0);
+	}
+}
+
+TEST(set_id_programs_have_their_effect)
+{
+	need_root();
+	OK(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
+	OK(chmod(".", 0755));
+	copy_id("./user", 12, 34, 04755);
+	copy_id("./group", 12, 34, 02755);
+	copy_id("./both", 0, 0, 06755);
+	copy_id("./locked", 12, 34, 02745);
+	EQ(wait_for(CHILD({
+		   OK(setgroups(0, NULL));
+		   OK(setresgid(1001, 1001, 1001));
+		   OK(setresuid(1001, 1001, 1001));
+		   show_ids("./user");
+		   show_ids("./group");
+		   show_ids("./both");
+		   show_ids("./locked");
+		   OK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+		   EQ(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 1);
+		   show_ids("./both");
+	   })),
+	   0);
+	show_ids("./user");
+}
+
+TEST(exec_with_a_dropped_effective_id_keeps_what_can_come_back)
+{
+	static char *grep[] = {"grep", "-cE", "^Cap(Prm|Eff).*[1-9a-f]$",
+			       "/proc/self/status", NULL};
+
+	need_root();
+	OK(seteuid(1001));
+	fflush(stdout);
+	EQ(run_prog(grep), 0);
+}
+
+TEST(another_real_id_is_told_to_the_loader)
+{
+	static char *sh[] = {"env", "LD_DEBUG=help", "/bin/true", NULL};
+
+	/* a program that is AT_SECURE ignores it */
+	need_root();
+	OK(setresuid(1001, 0, 0));
+	fflush(stdout);
+	EQ(run_prog(sh), 0);
 }
