@@ -84,6 +84,7 @@ void call_free(struct call *c)
 		sentry_unlock(c->s);
 		c->task = NULL;
 	}
+	strbuf_fini(&c->stack);
 	pthread_mutex_lock(&pool.lock);
 	if (pool.n < CALL_POOL) {
 		pool.free[pool.n++] = c;

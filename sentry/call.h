@@ -64,6 +64,7 @@ struct call {
 	unsigned nfds;
 	struct audit_event ev; /* ev.path etc. are set by helpers */
 	struct strbuf args_text;
+	struct strbuf stack; /* observe.c: members for the record */
 	uint64_t start_ns;
 	/* interruption: set by the loop while the call blocks in a worker */
 	volatile int cancel;

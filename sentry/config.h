@@ -66,13 +66,13 @@ struct config {
 	} http, secrets, injects, secret_env;
 	char *net_ca; /* --net-ca FILE, absolute, or NULL */
 	struct limits limits;
-	char *audit; /* FILE, "fd:N", "unix:PATH", "-" or NULL */
-	bool audit_all;
-	int audit_head_fd;    /* -1: none */
-	int costs_fd;	      /* there the sentry's own times go; -1 */
-	bool quiet;	      /* no refusal lines */
-	bool diff, json;      /* --diff, --json */
-	bool patch, stat, by; /* --patch, --stat, --by */
+	char *audit;		/* FILE, "fd:N", "unix:PATH", "-" or NULL */
+	bool audit_all, stacks; /* --audit-level all, --stacks */
+	int audit_head_fd;	/* -1: none */
+	int costs_fd;		/* there the sentry's own times go; -1 */
+	bool quiet;		/* no refusal lines */
+	bool diff, json;	/* --diff, --json */
+	bool patch, stat, by;	/* --patch, --stat, --by */
 	enum apply_mode apply;
 	bool insecure_no_userns; /* bare mode by force */
 	bool virtual_root;	 /* --user root, or started by root */

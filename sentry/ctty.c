@@ -106,6 +106,6 @@ bool ctty_syscall_stop(struct sentry *s, pid_t tid)
 	tt->saved.orig_rax = (unsigned long long)-1; /* no restart logic */
 	if (ptrace(PTRACE_SETREGS, tid, 0, &tt->saved) < 0)
 		log_debug("ctty of %d: %s", tid, strerror(errno));
-	trace_cont(tid, 0);
+	trace_cont(s, tid, 0);
 	return true;
 }

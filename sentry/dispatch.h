@@ -31,6 +31,20 @@ int64_t dispatch_again(struct call *c);
  * Takes the state lock for the record. Idempotent: ends a call once. */
 int64_t dispatch_finish(struct call *c, int64_t ret);
 
+/* A call that ran natively, seen by the tracer: it is recorded. Takes the state
+ * lock. */
+struct observed {
+	pid_t tid;
+	int nr;
+	uint64_t args[6];
+	int64_t ret;
+	uint64_t ns;	   /* from its entry to its exit */
+	const char *stack; /* members for the record, or NULL */
+	size_t stack_len;
+};
+
+void dispatch_observed(struct sentry *s, const struct observed *o);
+
 /* Does a call of a SYS_ARGS row run natively? What the compiled filter
  * decides, in plain C. */
 bool filter_args_allow(int nr, const uint64_t args[6], bool bare);

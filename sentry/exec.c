@@ -34,7 +34,7 @@ void exec_plan_free(struct tgroup *tg)
 }
 
 /* Makes the stopped call return `value` without being run. */
-static void skip_call(pid_t tid, long value)
+static void skip_call(struct sentry *s, pid_t tid, long value)
 {
 	struct user_regs_struct r;
 
@@ -44,7 +44,7 @@ static void skip_call(pid_t tid, long value)
 		if (ptrace(PTRACE_SETREGS, tid, 0, &r) < 0)
 			kill(tid, SIGKILL);
 	}
-	trace_cont(tid, 0);
+	trace_cont(s, tid, 0);
 }
 
 /* Under the state lock. */
@@ -214,13 +214,13 @@ void exec_stop(struct sentry *s, pid_t tid)
 
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) < 0 ||
 	    info.op != PTRACE_SYSCALL_INFO_SECCOMP) {
-		skip_call(tid, -ENOSYS);
+		skip_call(s, tid, -ENOSYS);
 		return;
 	}
 	if (info.arch != AUDIT_ARCH_X86_64 ||
 	    (info.seccomp.nr != SYS_execve &&
 	     info.seccomp.nr != SYS_execveat)) {
-		skip_call(tid, -ENOSYS); /* asked for by the guest's filter */
+		skip_call(s, tid, -ENOSYS); /* asked for by the guest's filter */
 		return;
 	}
 	ret = read_request(tid, &info, q);
@@ -230,7 +230,7 @@ void exec_stop(struct sentry *s, pid_t tid)
 		ret = commit_plan(s, tid, p);
 	if (ret) {
 		audit_refused(s, tid, q, ret);
-		skip_call(tid, ret);
+		skip_call(s, tid, ret);
 		return;
 	}
 	/* On to EVENT_EXEC, or to the exit stop if the kernel refuses. */
@@ -269,7 +269,7 @@ void exec_exit_stop(struct sentry *s, pid_t tid)
 	}
 	sentry_unlock(s);
 	if (!tt || ptrace(PTRACE_GETREGS, tid, 0, &r) < 0) {
-		trace_cont(tid, 0);
+		trace_cont(s, tid, 0);
 		return;
 	}
 	rax = (long)r.rax;
@@ -277,7 +277,7 @@ void exec_exit_stop(struct sentry *s, pid_t tid)
 		log_warn("exec of the stub by thread %d gave errno %ld: killed",
 			 tid, -rax);
 		kill(tid, SIGKILL);
-		trace_cont(tid, 0);
+		trace_cont(s, tid, 0);
 		return;
 	}
 	tt->saved.rax = r.rax;
@@ -286,7 +286,7 @@ void exec_exit_stop(struct sentry *s, pid_t tid)
 		log_debug("scratch of %d not restored", tid);
 	if (ptrace(PTRACE_SETREGS, tid, 0, &tt->saved) < 0)
 		kill(tid, SIGKILL);
-	trace_cont(tid, 0);
+	trace_cont(s, tid, 0);
 }
 
 static bool runs_the_stub(struct sentry *s, pid_t pid)
@@ -364,6 +364,7 @@ static void tgroup_take_exe(struct tgroup *tg, struct exec_plan *p)
 	free(tg->exe_path);
 	tg->exe_path = xstrdup(p->exe_path);
 	tg->writer = 0;
+	tg->execs++;
 	tg->dumpable = true;
 	tg->aio_events = 0;
 	p->committed = true;
@@ -387,6 +388,8 @@ void exec_event(struct sentry *s, pid_t tid)
 
 		genuine = genuine && tt->execing && t->tg->exec_plan;
 		tt->execing = false;
+		tt->in_stub = true;
+		tt->stub_ip = 0;
 		task_exec_rename(s, t, tid);
 		if (genuine) {
 			p = t->tg->exec_plan;
@@ -405,7 +408,7 @@ void exec_event(struct sentry *s, pid_t tid)
 			 tid);
 		kill(tid, SIGKILL);
 	}
-	trace_cont(tid, 0);
+	trace_cont(s, tid, 0);
 }
 
 void exec_audit_exit(struct sentry *s, struct task *t, int status)

@@ -34,6 +34,7 @@
 #include "limits.h"
 #include "mounts.h"
 #include "notify.h"
+#include "observe.h"
 #include "outside.h"
 #include "policy/policy.h"
 #include "sentry.h"
@@ -645,6 +646,8 @@ int sentry_run(struct config *cfg)
 			       ? fcntl(r->jail.devpts_fd, F_DUPFD_CLOEXEC, 3)
 			       : -1;
 	if (audit_open(cfg->audit, s->id, cfg->audit_head_fd, &s->audit))
+		return EXIT_CLOCHE;
+	if (observe_init(s))
 		return EXIT_CLOCHE;
 	confine_network();
 	block_signals(r);

@@ -19,12 +19,14 @@ struct audit;
 struct policy;
 struct vfs;
 struct call;
+struct stacks;
 
 struct sentry {
 	const struct config *cfg;
 	char id[32];
 	bool bare;	      /* no user namespaces */
 	_Atomic bool ending;  /* all guests are being killed */
+	bool every_call;      /* the tracer stops at each (observe.h) */
 	bool aslr;	      /* what guests start with: addresses are random */
 	pthread_mutex_t lock; /* the state lock */
 	struct vfs *vfs;      /* under lock */
@@ -49,6 +51,7 @@ struct sentry {
 	void *trace;		    /* trace.c */
 	void *workers;		    /* workers.c */
 	void *procsrc;		    /* procsrc.c; under lock */
+	struct stacks *stacks;	    /* own locking; NULL: not asked for */
 	void *outside;		    /* outside.c; NULL: no network */
 	void *http; /* outside_http.c; NULL: no rules about requests */
 	int exit_status;

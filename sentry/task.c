@@ -16,6 +16,7 @@
 #include "dispatch.h"
 #include "exec.h"
 #include "sentry.h"
+#include "trace.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
@@ -232,6 +233,7 @@ static struct tgroup *tgroup_new(struct sentry *s, struct tgroup *parent,
 		tg->nofile = parent->nofile;
 		tg->core = parent->core;
 		tg->dumpable = parent->dumpable;
+		tg->execs = parent->execs;
 		tg->persona_set = parent->persona_set;
 		tg->exe_path =
 			parent->exe_path ? xstrdup(parent->exe_path) : NULL;
@@ -326,7 +328,7 @@ void task_put(struct task *t)
 		return;
 	fsctx_put(t->fs);
 	task_cred_put(t->cred);
-	free(t->trace);
+	trace_task_free(t->trace);
 	free(t);
 }
 

@@ -51,6 +51,7 @@ struct tgroup {
 	struct vref exe;       /* the running program; counted */
 	char *exe_path;	       /* its virtual path at exec time */
 	uint32_t writer;       /* vfs_writer; 0: it has changed nothing yet */
+	uint32_t execs;	       /* programs that it has run so far */
 	char *comm_args;       /* NULL; reserved for /proc cmdline */
 	struct rlimit nofile, core; /* virtual values */
 	bool dumpable;		    /* PR_SET_DUMPABLE, virtual */

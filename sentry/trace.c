@@ -24,6 +24,7 @@
 #include "base/costs.h"
 #include "ctty.h"
 #include "exec.h"
+#include "observe.h"
 #include "sentry.h"
 #include "trace_priv.h"
 #include "../syscalls/table.h"
@@ -73,10 +74,22 @@ struct ttrace *ttrace_of(struct task *t)
 	return t->trace;
 }
 
-void trace_cont(pid_t tid, int sig)
+void trace_task_free(void *trace)
 {
+	struct ttrace *tt = trace;
+
+	if (tt)
+		strbuf_fini(&tt->stack);
+	free(tt);
+}
+
+void trace_cont(const struct sentry *s, pid_t tid, int sig)
+{
+	int how = s->every_call ? PTRACE_SYSCALL : PTRACE_CONT;
+
 	/* ESRCH: it was killed meanwhile; its exit will be seen. */
-	if (ptrace(PTRACE_CONT, tid, 0, (long)sig) < 0 && errno != ESRCH)
+	if (ptrace((enum __ptrace_request)how, tid, 0, (long)sig) < 0 &&
+	    errno != ESRCH)
 		log_host(errno, "resuming thread %d", tid);
 }
 
@@ -125,9 +138,9 @@ static void on_fork(struct sentry *s, struct trace *tr, pid_t tid, int event)
 		if (t)
 			ttrace_of(t)->started = true;
 		sentry_unlock(s);
-		trace_cont(child, 0);
+		trace_cont(s, child, 0);
 	}
-	trace_cont(tid, 0);
+	trace_cont(s, tid, 0);
 }
 
 static pid_t status_number(const char *text, const char *key)
@@ -193,7 +206,7 @@ static void adopt_orphans(struct sentry *s, struct trace *tr)
 			ttrace_of(task_find(s, tid))->started = true;
 		sentry_unlock(s);
 		if (known && orphan_take(tr, tid))
-			trace_cont(tid, 0);
+			trace_cont(s, tid, 0);
 	}
 }
 
@@ -231,7 +244,7 @@ static bool on_first_stop(struct sentry *s, struct trace *tr, pid_t tid)
 		return true;
 	}
 	if (first)
-		trace_cont(tid, 0);
+		trace_cont(s, tid, 0);
 	return first;
 }
 
@@ -325,19 +338,13 @@ static bool is_stop_signal(int sig)
 	       sig == SIGTTOU;
 }
 
-static void on_event_stop(struct sentry *s, struct trace *tr, pid_t tid,
-			  int sig)
+/* The stop that an interrupt asked for; or the exit of a call, which takes
+ * the interrupt's place where every call stops. */
+static void after_call(struct sentry *s, pid_t tid)
 {
 	struct ttrace *tt = NULL;
 	struct task *t;
 
-	if (on_first_stop(s, tr, tid))
-		return;
-	if (is_stop_signal(sig)) {
-		if (ptrace(PTRACE_LISTEN, tid, 0, 0) < 0)
-			log_debug("listen %d: %s", tid, strerror(errno));
-		return;
-	}
 	sentry_lock(s);
 	t = task_find(s, tid);
 	if (t)
@@ -349,7 +356,37 @@ static void on_event_stop(struct sentry *s, struct trace *tr, pid_t tid,
 			return;
 	}
 	mend_interrupted(s, tid, 0);
-	trace_cont(tid, 0);
+	trace_cont(s, tid, 0);
+}
+
+static void on_call_stop(struct sentry *s, pid_t tid)
+{
+	if (ctty_syscall_stop(s, tid))
+		return;
+	switch (observe_stop(s, tid)) {
+	case OBSERVE_NOT_MINE:
+		exec_exit_stop(s, tid);
+		break;
+	case OBSERVE_ENTRY:
+		trace_cont(s, tid, 0);
+		break;
+	case OBSERVE_EXIT:
+		after_call(s, tid);
+		break;
+	}
+}
+
+static void on_event_stop(struct sentry *s, struct trace *tr, pid_t tid,
+			  int sig)
+{
+	if (on_first_stop(s, tr, tid))
+		return;
+	if (is_stop_signal(sig)) {
+		if (ptrace(PTRACE_LISTEN, tid, 0, 0) < 0)
+			log_debug("listen %d: %s", tid, strerror(errno));
+		return;
+	}
+	after_call(s, tid);
 }
 
 static void on_gone(struct sentry *s, struct trace *tr, pid_t tid, int status)
@@ -402,13 +439,12 @@ static void on_stop(struct sentry *s, struct trace *tr, pid_t tid, int status)
 		return;
 	}
 	if (sig == (SIGTRAP | 0x80)) {
-		if (!ctty_syscall_stop(s, tid))
-			exec_exit_stop(s, tid);
+		on_call_stop(s, tid);
 		return;
 	}
 	mend_interrupted(s, tid, sig);
 	mend_sender(s, tid, sig);
-	trace_cont(tid, sig);
+	trace_cont(s, tid, sig);
 }
 
 static void run_requests(struct sentry *s, struct trace *tr)

@@ -25,6 +25,8 @@ int MUST_CHECK trace_start(struct sentry *s, pid_t init);
 bool MUST_CHECK trace_join(struct sentry *s, unsigned ms);
 /* PTRACE_INTERRUPT of one thread, done by the tracer before this returns. */
 void trace_interrupt(struct sentry *s, pid_t tid);
+/* The tracer's state of a thread that has gone; NULL is allowed. */
+void trace_task_free(void *trace);
 /* As trace_interrupt; at the stop the thread runs ioctl(fd, TIOCSCTTY, 0)
  * before it goes on. The caller injects the descriptor afterwards, by a reply
  * that returns its number. */

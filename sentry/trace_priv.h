@@ -7,6 +7,7 @@
 
 #include <sys/user.h>
 
+#include "base/strbuf.h"
 #include "task.h"
 
 enum { EXEC_SCRATCH = 128 };
@@ -19,10 +20,19 @@ struct ttrace {
 	struct user_regs_struct saved;
 	gaddr_t scratch_addr; /* guest bytes that the stub's path replaced */
 	unsigned char scratch[EXEC_SCRATCH];
+
+	/* observe.c */
+	struct user_regs_struct entry; /* of the call that is under way */
+	uint64_t entry_ns;
+	bool observing;	     /* it is native, and to be recorded */
+	bool in_stub;	     /* since the exec only the stub has called */
+	gaddr_t stub_ip;     /* from there */
+	struct strbuf stack; /* its stack, if asked for */
 };
 
 /* Under the state lock. */
 struct ttrace *ttrace_of(struct task *t);
-void trace_cont(pid_t tid, int sig);
+/* Resumes it; sig is delivered. */
+void trace_cont(const struct sentry *s, pid_t tid, int sig);
 
 #endif

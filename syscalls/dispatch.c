@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "../sentry/observe.h"
 #include "../sentry/outside.h"
 #include "../sentry/policy/policy.h"
 #include "../sentry/sentry.h"
@@ -183,6 +184,8 @@ static bool dispatch_record(struct call *c, int64_t ret)
 	decode_render(c, &c->args_text);
 	c->ev.args = c->args_text.data;
 	c->ev.args_len = c->args_text.len;
+	c->ev.more = c->stack.data;
+	c->ev.more_len = c->stack.len;
 	c->ev.coalesce = c->ev.verdict == AUDIT_DENY || !c->row ||
 			 !(c->row->flags & ROW_MUTATES);
 	return true;
@@ -276,6 +279,7 @@ int64_t dispatch_call(struct call *c)
 
 	if (c->arch != AUDIT_ARCH_X86_64 || (c->nr & X32_BIT))
 		return refuse_arch(c);
+	observe_call(c);
 	c->row = sysrow_find(c->nr);
 	if (!c->row)
 		return refuse_unknown(c);

@@ -41,6 +41,9 @@ struct audit_event {
 	bool probe;	  /* a refusal that every program expects: recorded,
 			   * but no line at the end of the run */
 	bool tracer;	  /* from the tracer thread: must not wait */
+	bool observed;	  /* a native call: its arguments decided nothing */
+	const char *more; /* further members, each with a comma before it */
+	size_t more_len;
 };
 
 /* sink: "FILE", "fd:N", "unix:PATH", "-" or NULL (nothing is written, but

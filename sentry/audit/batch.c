@@ -81,6 +81,8 @@ uint64_t batch_hash(const struct audit_event *ev)
 
 	if (ev->args)
 		h ^= hash_bytes(ev->args, ev->args_len, (uint64_t)ev->tid);
+	if (ev->more_len)
+		h ^= hash_bytes(ev->more, ev->more_len, 1);
 	return h ^ hash_bytes(ev->call, strlen(ev->call),
 			      (uint64_t)ev->tid << 3 | ev->verdict);
 }
@@ -96,6 +98,8 @@ static bool record_same(const struct record *r, const struct audit_event *ev)
 	       r->verdict == ev->verdict &&
 	       r->args_len == (ev->args ? ev->args_len : 0) &&
 	       (!r->args_len || memcmp(r->args, ev->args, r->args_len) == 0) &&
+	       r->observed == ev->observed && r->more_len == ev->more_len &&
+	       (!r->more_len || memcmp(r->more, ev->more, r->more_len) == 0) &&
 	       same_str(r->call, ev->call) && same_str(r->path, ev->path) &&
 	       same_str(r->rule, ev->rule) && same_str(r->exe, ev->exe);
 }
@@ -146,6 +150,7 @@ void batch_add(struct batch *b, const struct audit_event *ev, uint64_t hash)
 		.tid = ev->tid,
 		.ppid = ev->ppid,
 		.verdict = ev->verdict,
+		.observed = ev->observed,
 		.call = batch_copy(b, ev->call, strlen(ev->call)),
 		.exe = batch_copy_str(b, ev->exe),
 		.path = batch_copy_str(b, ev->path),
@@ -154,6 +159,10 @@ void batch_add(struct batch *b, const struct audit_event *ev, uint64_t hash)
 	if (ev->args && ev->args_len) {
 		r->args = batch_copy(b, ev->args, ev->args_len);
 		r->args_len = ev->args_len;
+	}
+	if (ev->more_len) {
+		r->more = batch_copy(b, ev->more, ev->more_len);
+		r->more_len = ev->more_len;
 	}
 	if (hash)
 		*batch_probe(b, ev, hash) = (uint16_t)(b->count + 1);
@@ -254,5 +263,9 @@ void record_format(const struct record *r, uint64_t seq, const char *id,
 	put_number(out, ",\"ns\":", r->ns);
 	if (r->n > 1)
 		put_number(out, ",\"n\":", r->n);
+	if (r->observed)
+		strbuf_puts(out, ",\"observed\":true");
+	if (r->more_len)
+		strbuf_add(out, r->more, r->more_len);
 	strbuf_puts(out, "}\n");
 }

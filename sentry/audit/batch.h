@@ -22,8 +22,10 @@ struct record {
 	pid_t pid, tid, ppid;
 	const char *call; /* in the batch's text, as all strings here */
 	const char *exe, *args, *path, *rule; /* NULL: none */
-	size_t args_len;
+	const char *more; /* further members */
+	size_t args_len, more_len;
 	enum audit_verdict verdict;
+	bool observed;
 };
 
 struct batch {

@@ -11,11 +11,13 @@
 #include "../audit/reader.h"
 #include "../base/hash.h"
 #include "../policy/glob.h"
+#include "audit_by.h"
 #include "cli.h"
 
 struct audit_options {
 	char *call, *path, *verdict, *head;
 	uint64_t pid;
+	enum audit_by by;
 	bool json;
 };
 
@@ -66,6 +68,11 @@ static int check_path(void *t, const char *value, struct strbuf *err)
 	return 0;
 }
 
+static int check_by(void *t, const char *value, struct strbuf *err)
+{
+	return audit_by_read(value, &((struct audit_options *)t)->by, err);
+}
+
 const struct opt cli_audit_options[] = {
 	{"call", 'c', "NAME", OPT_STRING, AT(call), NULL,
 	 "only this call or kind of record"},
@@ -75,6 +82,8 @@ const struct opt cli_audit_options[] = {
 	 "only allow, deny, emulate, pass, ask or limit"},
 	{"pid", 0, "PID", OPT_COUNT, AT(pid), NULL,
 	 "only this process, by its number inside"},
+	{"by", 0, "WHAT", OPT_CALL, 0, check_by,
+	 "summary: rank by site (of --stacks), call or program"},
 	{"json", 0, NULL, OPT_FLAG, AT(json), NULL, "JSON instead of text"},
 	{"head", 0, "HASH", OPT_CALL, 0, check_head,
 	 "verify: what --audit-head gave out"},
@@ -136,6 +145,23 @@ static void show_args(struct strbuf *b, const json_t *rec)
 		show_visible(b, " ", text);
 }
 
+static void show_stack(struct strbuf *b, const json_t *rec)
+{
+	const json_t *insn = json_object_get(rec, "insn"), *f;
+	size_t i;
+
+	if (insn) {
+		show_visible(b, "      ", audit_text(insn, "text"));
+		show_visible(b, " at ", audit_text(insn, "at"));
+		strbuf_putc(b, '\n');
+	}
+	json_array_foreach(json_object_get(rec, "stack"), i, f)
+	{
+		show_visible(b, "      ", json_string_value(f));
+		strbuf_putc(b, '\n');
+	}
+}
+
 static void show_record(const json_t *rec, struct strbuf *b)
 {
 	int64_t t = audit_number(rec, "t"), n = audit_number(rec, "n");
@@ -169,6 +195,7 @@ static void show_record(const json_t *rec, struct strbuf *b)
 	if (n > 1)
 		strbuf_printf(b, ", %lld times", (long long)n);
 	strbuf_putc(b, '\n');
+	show_stack(b, rec);
 }
 
 static int audit_show(struct audit_reader *r, const struct audit_options *o)
@@ -345,6 +372,23 @@ static void summary_print(struct tallies *t, uint64_t records, int64_t ns,
 	strbuf_fini(&b);
 }
 
+static int audit_rank(struct audit_reader *r, const struct audit_options *o)
+{
+	struct audit_ranks *ranks = audit_ranks_new(o->by);
+	uint64_t bad = 0;
+	int got;
+
+	while ((got = audit_reader_next(r)) > 0) {
+		if (!r->object)
+			bad_line(r, &bad);
+		else if (audit_selected(o, r->object))
+			audit_ranks_add(ranks, r->object);
+	}
+	audit_ranks_print(ranks, o->json);
+	audit_ranks_free(ranks);
+	return got < 0 ? got : bad_lines(bad);
+}
+
 static int audit_summary(struct audit_reader *r, const struct audit_options *o)
 {
 	struct tallies t[BY_COUNT] = {
@@ -361,6 +405,8 @@ static int audit_summary(struct audit_reader *r, const struct audit_options *o)
 	uint64_t bad = 0;
 	int got;
 
+	if (o->by != BY_NOTHING)
+		return audit_rank(r, o);
 	for (size_t i = 0; i < BY_COUNT; i++)
 		htable_init(&t[i].table);
 	while ((got = audit_reader_next(r)) > 0) {
@@ -505,6 +551,8 @@ int cli_audit(int argc, char **argv)
 		log_info(
 			"audit %s: one FILE was expected; options go before it",
 			verb->name);
+	else if (first >= 0 && o.by && verb->run != audit_summary)
+		log_info("audit %s: --by goes with summary", verb->name);
 	else if (first >= 0 && is_filtered(&o) && verb->run == audit_check)
 		log_info("audit verify: a part of a stream cannot be verified");
 	else if (first >= 0)

@@ -245,6 +245,8 @@ const struct opt cli_run_options[] = {
 	 "write the audit stream to FILE, fd:N, unix:PATH or -"},
 	{"audit-level", 0, "LEVEL", OPT_CALL, 0, opt_audit_level,
 	 "decisions (default) or all"},
+	{"stacks", 0, NULL, OPT_FLAG, AT(cfg.stacks), NULL,
+	 "with --audit: add call stacks and instructions (slow)"},
 	{"audit-head", 0, "fd:N", OPT_FD, AT(cfg.audit_head_fd), NULL,
 	 "give out the stream's final hash"},
 	{"costs", 0, "fd:N", OPT_FD, AT(cfg.costs_fd), NULL,
@@ -475,6 +477,12 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 	if (o.cfg.audit_head_fd >= 0 && !o.cfg.audit) {
 		log_info("%s: --audit-head needs --audit: without a stream "
 			 "there is no hash of it",
+			 command);
+		first = -EINVAL;
+		goto fail;
+	}
+	if (o.cfg.stacks && !o.cfg.audit) {
+		log_info("%s: --stacks needs --audit: they are in its records",
 			 command);
 		first = -EINVAL;
 		goto fail;
