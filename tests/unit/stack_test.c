@@ -22,10 +22,9 @@ static int read_guest(void *arg, gaddr_t addr, void *buf, size_t len)
 	struct iovec l = {buf, len}, r = {(void *)(uintptr_t)addr, len};
 
 	reads++;
-	return process_vm_readv(*(pid_t *)arg, &l, 1, &r, 1, 0) ==
-			       (ssize_t)len ?
-		       0 :
-		       -EFAULT;
+	return process_vm_readv(*(pid_t *)arg, &l, 1, &r, 1, 0) == (ssize_t)len
+		       ? 0
+		       : -EFAULT;
 }
 
 static int read_maps(void *arg, struct strbuf *out)
@@ -65,9 +64,8 @@ __attribute__((noinline)) static int stack_test_outer(unsigned n)
 /* stack and insn of a child that stopped itself, parsed. */
 static json_t *capture(struct stacks *st, struct user_regs_struct *change)
 {
-	struct stack_source src = {.read = read_guest,
-				   .maps = read_maps,
-				   .open = open_image};
+	struct stack_source src = {
+		.read = read_guest, .maps = read_maps, .open = open_image};
 	struct user_regs_struct regs;
 	struct strbuf b;
 	json_t *o;
@@ -106,9 +104,8 @@ static size_t frame_with(const json_t *o, const char *name)
 	const json_t *f;
 	size_t i;
 
-	json_array_foreach (json_object_get(o, "stack"), i, f)
-		if (strstr(json_string_value(f), name))
-			return i;
+	json_array_foreach(json_object_get(o, "stack"), i,
+			   f) if (strstr(json_string_value(f), name)) return i;
 	return SIZE_MAX;
 }
 
@@ -122,10 +119,9 @@ Test(stack, frames_have_their_names_in_order)
 	cr_assert_neq(frame_with(o, "!stack_test_inner+0x"), SIZE_MAX);
 	cr_assert_lt(frame_with(o, "!stack_test_inner+0x"),
 		     frame_with(o, "!stack_test_outer+0x"));
-	cr_assert_str_eq(
-		json_string_value(json_object_get(json_object_get(o, "insn"),
-						  "text")),
-		"syscall");
+	cr_assert_str_eq(json_string_value(json_object_get(
+				 json_object_get(o, "insn"), "text")),
+			 "syscall");
 	json_decref(o);
 	stacks_free(st);
 }
@@ -193,9 +189,14 @@ static const struct file good = {
 		.sh_offset = offsetof(struct file, str),
 		.sh_size = 16}},
 	.sym = {{0},
-		{.st_name = 1, .st_info = STT_FUNC, .st_shndx = 1,
-		 .st_value = 0x100, .st_size = 0x10},
-		{.st_name = 5, .st_info = STT_FUNC, .st_shndx = 1,
+		{.st_name = 1,
+		 .st_info = STT_FUNC,
+		 .st_shndx = 1,
+		 .st_value = 0x100,
+		 .st_size = 0x10},
+		{.st_name = 5,
+		 .st_info = STT_FUNC,
+		 .st_shndx = 1,
 		 .st_value = 0x200}},
 	.str = "\0one\0two",
 };
