@@ -220,7 +220,8 @@ void exec_stop(struct sentry *s, pid_t tid)
 	if (info.arch != AUDIT_ARCH_X86_64 ||
 	    (info.seccomp.nr != SYS_execve &&
 	     info.seccomp.nr != SYS_execveat)) {
-		skip_call(s, tid, -ENOSYS); /* asked for by the guest's filter */
+		skip_call(s, tid,
+			  -ENOSYS); /* asked for by the guest's filter */
 		return;
 	}
 	ret = read_request(tid, &info, q);

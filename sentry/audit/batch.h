@@ -22,7 +22,7 @@ struct record {
 	pid_t pid, tid, ppid;
 	const char *call; /* in the batch's text, as all strings here */
 	const char *exe, *args, *path, *rule; /* NULL: none */
-	const char *more; /* further members */
+	const char *more;		      /* further members */
 	size_t args_len, more_len;
 	enum audit_verdict verdict;
 	bool observed;
