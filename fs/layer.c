@@ -307,6 +307,9 @@ static void removal_start(int dir, const char *name, ino_t *keep, size_t nkeep,
 
 void layer_remove_tree(int dir, const char *name)
 {
+	/* Often there is nothing in it. */
+	if (*name && !unlinkat(dir, name, AT_REMOVEDIR))
+		return;
 	removal_start(dir, name, NULL, 0, false);
 }
 
@@ -347,4 +350,37 @@ void layer_clear_store(int root)
 		removal_do(r);
 	}
 	closedir(d);
+}
+
+static bool layer_is_known(struct store *s, const char *name)
+{
+	list_for_each (p, store_layers(s))
+		if (!strcmp(list_entry(p, struct ov_layer, link)->name, name))
+			return true;
+	return false;
+}
+
+void layer_collect(struct store *s)
+{
+	int root = store_root_fd(s);
+	int fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!d) {
+		auto_close_fd(&fd);
+		return;
+	}
+	while ((e = readdir(d)))
+		if (e->d_name[0] == 'L' && !layer_is_known(s, e->d_name) &&
+		    !layer_is_needed(root, e->d_name))
+			layer_remove_tree(root, e->d_name);
+	closedir(d);
+}
+
+void layer_let_go(struct store *s)
+{
+	list_for_each (p, store_layers(s))
+		flock(list_entry(p, struct ov_layer, link)->fd, LOCK_UN);
+	layer_clear_store(store_root_fd(s));
 }

@@ -51,9 +51,15 @@ void layer_next_name(struct ov_layer *l, char name[LAYER_NAME_MAX]);
 /* Removes the files of a layer of ours whose numbers are not among the sorted
  * ones; in a thread. Takes inos. */
 void layer_sweep(struct ov_layer *l, ino_t *inos, size_t count);
+/* Those that this process gave up while another one needed them, and which
+ * nobody needs now, go. */
+void layer_collect(struct store *s);
 /* What is left in a store whose sentry has ended: all but the layers that
  * somebody needs. root: of a store, borrowed. */
 void layer_clear_store(int root);
+/* At the end of a sandbox: its store is emptied, but for layers that others
+ * need. No layer may be used afterwards. */
+void layer_let_go(struct store *s);
 /* Removes name in dir with all that is below it, by a thread; dir is
  * borrowed. */
 void layer_remove_tree(int dir, const char *name);

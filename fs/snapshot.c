@@ -246,6 +246,7 @@ static uint32_t node_flags(const struct ov_node *n, const struct ov_src *src)
 		{src != NULL, SNAP_SRC},
 		{src && src->loaded, SNAP_LOADED},
 		{dentry_origin(n->inode) != NULL, SNAP_ORIGIN},
+		{n->base.mode != 0, SNAP_NODE_BASE},
 	};
 	uint32_t flags = 0;
 
@@ -320,20 +321,23 @@ static void put_node(struct writer *w, struct ov_node *n)
 		.parent = n->parent ? n->parent->number : 0,
 		.nxattrs = xattr_count(n),
 		.btime = n->btime,
-		.lborn = n->lborn,
-		.base = n->base,
 	};
 
-	if (n->has_lower) {
-		r.lst = n->lst;
+	if (n->has_lower)
 		r.lhost = put_hostdir(w, n->lhost);
-	}
 	node_times(&r, n);
 	strbuf_add(&w->nodes, &r, sizeof(r));
 	if (r.parent)
 		put_text(&w->nodes, n->name);
+	if (n->has_lower) {
+		struct snap_lower l = {.lst = n->lst, .born = n->lborn};
+
+		strbuf_add(&w->nodes, &l, sizeof(l));
+	}
 	if (n->has_lower && !n->dir)
 		put_text(&w->nodes, n->lname);
+	if (r.flags & SNAP_NODE_BASE)
+		strbuf_add(&w->nodes, &n->base, sizeof(n->base));
 	if (n->target)
 		put_text(&w->nodes, n->target);
 	if (src)
@@ -358,9 +362,9 @@ static void put_entry(struct writer *w, const struct ov_entry *e)
 
 	if (e->child && !r.child)
 		return; /* a name in a removed directory */
-	if (e->base)
-		r.base = *e->base;
 	strbuf_add(&w->entries, &r, sizeof(r));
+	if (e->base)
+		strbuf_add(&w->entries, e->base, sizeof(*e->base));
 	put_text(&w->entries, e->name);
 	w->head.nentries++;
 }
@@ -559,6 +563,7 @@ static void sweep_one(struct vfs *vfs, struct ov_layer *l)
 
 void snapshot_sweep(struct vfs *vfs)
 {
+	layer_collect(vfs_store(vfs));
 	list_for_each (p, store_layers(vfs_store(vfs))) {
 		struct ov_layer *l = list_entry(p, struct ov_layer, link);
 

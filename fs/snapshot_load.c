@@ -139,6 +139,8 @@ static bool type_is_good(mode_t mode)
 
 struct noded { /* a node's record with what follows it */
 	struct snap_node n;
+	struct snap_lower lower;
+	struct change_ident base;
 	char *name, *lname, *target, *srcname, *origin; /* owned */
 	struct snap_src src;
 	uint32_t number;
@@ -166,7 +168,7 @@ static bool node_is_good(const struct reader *r, const struct noded *d)
 		return false;
 	if ((f & SNAP_HAS_LOWER) &&
 	    (!r->ov->has_lower || d->n.lhost > r->head.nhostdirs ||
-	     (d->n.lst.st_mode & S_IFMT) != (d->n.mode & S_IFMT)))
+	     (d->lower.lst.st_mode & S_IFMT) != (d->n.mode & S_IFMT)))
 		return false;
 	if ((f & SNAP_TARGET) !=
 	    (S_ISLNK(d->n.mode) && (f & SNAP_UPPER) ? SNAP_TARGET : 0))
@@ -190,7 +192,7 @@ static struct inode *node_again(struct reader *r, const struct noded *d)
 	if (!(d->n.flags & SNAP_HAS_LOWER) || !(d->n.flags & SNAP_HASHED))
 		return NULL;
 	parent = d->n.parent ? node_of(r, d->n.parent) : r->ov->root;
-	n = ov_lower_find(parent, &d->n.lst);
+	n = ov_lower_find(parent, &d->lower.lst);
 	if (!n || n->meta || n->upper || !list_empty(&n->names) ||
 	    (n->dir && strcmp(n->name, d->name) != 0))
 		return NULL;
@@ -202,8 +204,8 @@ static void node_lower(struct reader *r, struct ov_node *n,
 {
 	bool known = n->has_lower;
 
-	n->lst = d->n.lst;
-	n->lborn = d->n.lborn;
+	n->lst = d->lower.lst;
+	n->lborn = d->lower.born;
 	n->has_lower = true;
 	if (known && n->dir) {
 		/* One object for one directory of the host. */
@@ -277,7 +279,7 @@ static void node_fill(struct reader *r, struct ov_node *n,
 	n->ctime = s->ctime;
 	n->ctime_mark = s->ctime_mark;
 	n->btime = s->btime;
-	n->base = s->base;
+	n->base = d->base;
 	if (n->dir)
 		n->dir->opaque = f & SNAP_OPAQUE;
 	if (f & SNAP_HAS_LOWER)
@@ -300,8 +302,12 @@ static void take_node_rest(struct reader *r, struct noded *d)
 
 	if (d->n.parent)
 		d->name = snap_take_name(&r->in);
+	if (f & SNAP_HAS_LOWER)
+		snap_take(&r->in, &d->lower, sizeof(d->lower));
 	if ((f & SNAP_HAS_LOWER) && !S_ISDIR(d->n.mode))
 		d->lname = snap_take_name(&r->in);
+	if (f & SNAP_NODE_BASE)
+		snap_take(&r->in, &d->base, sizeof(d->base));
 	if (f & SNAP_TARGET)
 		d->target = snap_take_text(&r->in, SNAP_TARGET_MAX);
 	if (f & SNAP_SRC) {
@@ -381,12 +387,15 @@ static bool entry_is_good(const struct reader *r, const struct snap_entry *e)
 
 static void take_entry(struct reader *r)
 {
+	struct change_ident base = {0};
 	struct snap_entry s;
 	AUTO_FREE char *name = NULL;
 	struct ov_entry *e;
 	struct ov_node *dir, *child;
 
 	snap_take(&r->in, &s, sizeof(s));
+	if (s.flags & SNAP_BASE)
+		snap_take(&r->in, &base, sizeof(base));
 	name = snap_take_name(&r->in);
 	if (r->in.bad || !entry_is_good(r, &s)) {
 		r->in.bad = true;
@@ -407,7 +416,7 @@ static void take_entry(struct reader *r)
 	e->writer = s.writer ? s.writer + r->writers : 0;
 	if (s.flags & SNAP_BASE) {
 		e->base = xmalloc(sizeof(*e->base));
-		*e->base = s.base;
+		*e->base = base;
 	}
 	if (s.gone) {
 		e->gone = node_of(r, s.gone);

@@ -58,17 +58,21 @@ enum {
 	SNAP_SRC = 1 << 11,
 	SNAP_LOADED = 1 << 12,
 	SNAP_ORIGIN = 1 << 13,
+	SNAP_NODE_BASE = 1 << 14,
 };
 
 /* Numbers of nodes: 1 is the root; 0 none. A parent comes first. Then follow,
- * where flags or type say so: name, lower name, target, source, xattrs,
- * origin. */
+ * where flags or type say so: name, what the lower is and its name, the base,
+ * target, source, xattrs, origin. */
 struct snap_node {
 	uint64_t ino, nlink, rdev;
 	uint32_t flags, mode, uid, gid, writer, parent, lhost, nxattrs;
-	struct timespec atime, mtime, ctime, ctime_mark, btime, lborn;
+	struct timespec atime, mtime, ctime, ctime_mark, btime;
+};
+
+struct snap_lower {
 	struct stat lst;
-	struct change_ident base;
+	struct timespec born;
 };
 
 struct snap_src {
@@ -81,8 +85,7 @@ enum { SNAP_WROTE = 1, SNAP_ENTRY_STANDIN = 2, SNAP_BASE = 4 };
 
 struct snap_entry {
 	uint32_t dir, child, gone, writer, flags, pad;
-	struct change_ident base;
-};
+}; /* with SNAP_BASE a change_ident follows; then the name */
 
 /* snapshot_bytes.c: bytes that are still to be read. */
 struct snap_in {

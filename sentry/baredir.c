@@ -47,6 +47,67 @@ void baredir_remove(const char *path)
 	nftw(path, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
 }
 
+void baredir_end(const char *path, int lock)
+{
+	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0)
+		baredir_remove(path);
+}
+
+/* ---- other sandboxes' directories that this one needs ---------------- */
+
+/* The path of an open directory, if it is one of ours; owned. */
+static char *bare_path(int fd)
+{
+	char link[64], path[4096];
+	const char *name;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return NULL;
+	path[n] = '\0';
+	name = strrchr(path, '/');
+	return name && !strncmp(name + 1, PREFIX, strlen(PREFIX))
+		       ? xstrdup(path)
+		       : NULL;
+}
+
+/* One for the life of the process, as the lock of its own is. */
+static struct held_dir {
+	struct held_dir *next;
+	int fd; /* with the lock */
+	char *path;
+} * held_dirs;
+
+void baredir_hold(int layer_fd)
+{
+	AUTO_CLOSE int fd =
+		openat(layer_fd, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_FREE char *path = fd < 0 ? NULL : bare_path(fd);
+	struct held_dir *h;
+
+	if (!path)
+		return;
+	for (h = held_dirs; h; h = h->next)
+		if (!strcmp(h->path, path))
+			return;
+	if (flock(fd, LOCK_SH) < 0)
+		return;
+	h = xcalloc(1, sizeof(*h));
+	h->fd = fd_take(&fd);
+	h->path = path;
+	path = NULL;
+	h->next = held_dirs;
+	held_dirs = h;
+}
+
+void baredir_let_go(void)
+{
+	for (struct held_dir *h = held_dirs; h; h = h->next)
+		baredir_end(h->path, h->fd);
+}
+
 /* A directory of ours that nobody holds the lock of. */
 static bool is_left_over(int base, const char *name)
 {

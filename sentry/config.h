@@ -90,6 +90,15 @@ struct config {
 		      struct audit *audit);
 	char **kept; /* strings of policy files that others borrow */
 	size_t nkept;
+	/* How it was asked for, so that it can be made again: the options'
+	 * words, ended by NULL; borrowed. */
+	char **asked, **asked_env;
+	char *asked_cwd;
+	/* Fills the new, empty overlays before anything starts; 0, or -errno
+	 * after a message. NULL: nothing. */
+	int (*seed)(const struct config *cfg, struct vfs *vfs);
+	int seed_fd; /* its connection: stays open for good */
+	const char *seed_name;
 	int *after_status; /* there after() puts a failure of its own, as an
 			    * exit status; borrowed; NULL: nobody asks */
 };

@@ -168,9 +168,8 @@ static int bare_stub_write(struct jail *j)
 static int bare_prepare(struct jail *j)
 {
 	AUTO_FREE char *store = NULL;
-	int lock, ret = baredir_make(&j->bare_dir, &lock);
+	int ret = baredir_make(&j->bare_dir, &j->bare_lock);
 
-	/* The lock stays open as long as this process lives. */
 	if (ret) {
 		snprintf(j->reason, sizeof(j->reason),
 			 "no writable directory without noexec in /dev/shm, "
@@ -292,6 +291,7 @@ int jail_build(struct jail *j, const struct config *cfg, bool bare)
 	memset(j, 0, sizeof(*j));
 	j->cfg = cfg;
 	j->bare = bare;
+	j->bare_lock = -1;
 	j->sock = j->store_fd = j->devpts_fd = j->listener = -1;
 	ret = jail_core_limit(j);
 	if (ret)
@@ -390,7 +390,7 @@ void jail_fini(struct jail *j)
 		waitpid(j->init, NULL, __WALL);
 	}
 	if (j->bare_dir) {
-		baredir_remove(j->bare_dir);
+		baredir_end(j->bare_dir, j->bare_lock);
 		free(j->bare_dir);
 		j->bare_dir = NULL;
 	}

@@ -32,6 +32,7 @@ struct jail {
 	dev_t stub_dev;	 /* identity of the stub, checked at every exec */
 	ino_t stub_ino;
 	char *bare_dir;	  /* bare: host directory of stub and store */
+	int bare_lock;	  /* its lock, held for good; -1 */
 	char reason[256]; /* why the jail could not be built */
 	bool landlock;	  /* this wall stands */
 	bool fatal;	  /* reason is none for bare mode */

@@ -188,6 +188,8 @@ static void make_vfs(struct run *r)
 		die("cannot make the virtual file system: %s", strerror(-ret));
 	mounts_build(s, r->jail.devpts_fd);
 	outside_mounts(s);
+	if (s->cfg->seed && s->cfg->seed(s->cfg, s->vfs))
+		die("cannot start with what %s has", s->cfg->seed_name);
 }
 
 static struct taskcred *first_cred(const struct config *cfg)

@@ -30,7 +30,8 @@ extern const struct cli_command cli_commands[];
 extern const struct opt cli_run_options[], cli_audit_options[],
 	cli_doctor_options[], cli_exec_options[], cli_ls_options[],
 	cli_stop_options[], cli_rm_options[], cli_diff_options[],
-	cli_apply_options[], cli_export_options[], cli_bench_options[];
+	cli_apply_options[], cli_export_options[], cli_snapshot_options[],
+	cli_restore_options[], cli_fork_options[], cli_bench_options[];
 
 int cli_run(int argc, char **argv);
 int cli_bench(int argc, char **argv);
@@ -46,6 +47,9 @@ int cli_rm(int argc, char **argv);
 int cli_diff_command(int argc, char **argv);
 int cli_apply_command(int argc, char **argv);
 int cli_export_command(int argc, char **argv);
+int cli_snapshot(int argc, char **argv);
+int cli_restore(int argc, char **argv);
+int cli_fork(int argc, char **argv);
 /* run --keep: makes a sandbox that stays and runs the command in it. */
 int cli_run_kept(struct config *cfg);
 
@@ -72,6 +76,8 @@ int cli_each_name(const char *command, const struct opt *table, void *target,
 int MUST_CHECK cli_config(struct config *cfg, const char *command, int argc,
 			  char **argv, int *rest);
 void cli_config_fini(struct config *cfg);
+/* asked.c: cfg->asked of argv[1 .. first). */
+void cli_config_asked(struct config *cfg, char **argv, int first);
 
 /* config.after: what is said and offered when the program has ended. */
 void cli_after(const struct config *cfg, struct vfs *vfs, struct audit *audit);

@@ -61,6 +61,19 @@ const struct cli_command cli_commands[] = {
 	 "nothing is changed then.\n"},
 	{"export", cli_export_command, "export [options] NAME",
 	 "a sandbox's changes as a tar layer", cli_export_options, NULL},
+	{"snapshot", cli_snapshot, "snapshot [options] NAME [LABEL]",
+	 "keep the state of a sandbox's files under a label",
+	 cli_snapshot_options,
+	 "Without LABEL it is the next number, which is printed.\n"},
+	{"restore", cli_restore, "restore [options] NAME LABEL",
+	 "bring a sandbox's files back to a snapshot", cli_restore_options,
+	 "Refused while a program runs in it, unless --force. What is newer "
+	 "is lost, but for\nother snapshots.\n"},
+	{"fork", cli_fork, "fork [options] NAME[@LABEL] NEW",
+	 "make a second sandbox that begins with the files of another",
+	 cli_fork_options,
+	 "As they are now, or at a snapshot. Both go on apart; either may be "
+	 "removed. The fork\nhas the options by which NAME was made.\n"},
 	{"audit", cli_audit, "audit show|summary|verify [options] FILE",
 	 "read, count and check an audit stream", cli_audit_options,
 	 "FILE may be -, for standard input. verify finds any damage and, with "

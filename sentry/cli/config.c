@@ -507,6 +507,7 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 	free(o.env);
 	free(o.guest_home);
 	o.cfg.after = cli_after;
+	cli_config_asked(&o.cfg, argv, first);
 	*cfg = o.cfg;
 	return 0;
 fail:

@@ -6,6 +6,7 @@
 
 #include "../task.h"
 #include "server.h"
+#include "snapshots.h"
 
 enum { PROCESSES_SHOWN = 1000, GRACE_MS = 10000, CHANGES_COUNTED = 1 << 20 };
 
@@ -168,6 +169,7 @@ static int op_inspect(struct control_conn *c, struct control_msg *m UNUSED,
 	json_object_set_new(o, "store", store_of(s));
 	json_object_set_new(o, "commands", commands_of(sv));
 	json_object_set_new(o, "processes", processes_of(s));
+	json_object_set_new(o, "snapshots", snapshots_json(sv));
 	conn_answer(c, o);
 	return 0;
 }
@@ -217,6 +219,9 @@ static int op_stop(struct control_conn *c, struct control_msg *m,
 			      n == 1 ? " runs" : "es run");
 	if (why->len)
 		return -EBUSY;
+	if (server_record(sv, "stop",
+			  json_pack("{s:I}", "grace_ms", (json_int_t)grace)))
+		log_debug("the audit stream cannot be written");
 	conn_answer(c, ok());
 	server_stop(sv, (uint64_t)grace);
 	return 0;
@@ -231,5 +236,10 @@ const struct control_op control_ops[] = {
 	{"stop", op_stop, false},
 	{"list_changes", op_list_changes, true},
 	{"open_change", op_open_change, false},
+	{"snapshot", op_snapshot, true},
+	{"restore", op_restore, true},
+	{"fork", op_fork, true},
+	{"made", op_made, false},
+	{"applying", op_applying, true},
 	{NULL, NULL, false},
 };

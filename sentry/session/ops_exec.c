@@ -227,6 +227,8 @@ int op_exec(struct control_conn *c, struct control_msg *m, struct strbuf *why)
 
 	if (c->server->stop_at_ms)
 		strbuf_puts(why, "the sandbox is being stopped");
+	else if (atomic_load(&c->server->restoring))
+		strbuf_puts(why, "it goes back to a snapshot just now");
 	else if (c->server->ncommands == JAIL_COMMANDS)
 		strbuf_printf(why, "%d commands run in it already",
 			      JAIL_COMMANDS);

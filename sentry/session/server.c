@@ -19,6 +19,7 @@
 #include "../audit/audit.h"
 #include "../task.h"
 #include "place.h"
+#include "snapshots.h"
 
 enum { STOP_TICK_MS = 10, SLOW_WAIT_MS = 30000, EVENTS = 16 };
 
@@ -38,6 +39,8 @@ static void conn_free(struct control_conn *c)
 
 	command_hangup(sv, c);
 	held_changes_free(c);
+	if (c->forked)
+		snapshots_fork_gone(sv);
 	list_del(&c->link);
 	sv->nconns--;
 	close(c->fd); /* leaves the epoll set */
@@ -397,6 +400,7 @@ static void server_end(void *arg)
 		atomic_store(&c->cancel, 1);
 	}
 	wait_for_slow(sv);
+	snapshots_end(sv);
 }
 
 int server_init(struct server *sv, const char *name, bool keeps, int ready)
@@ -406,6 +410,7 @@ int server_init(struct server *sv, const char *name, bool keeps, int ready)
 	memset(sv, 0, sizeof(*sv));
 	list_init(&sv->conns);
 	list_init(&sv->commands);
+	list_init(&sv->snapshots);
 	sv->name = name;
 	sv->ready = ready;
 	sv->created = time(NULL);

@@ -36,6 +36,7 @@ struct control_conn {
 	atomic_int cancel;	/* the client has gone: stop early */
 	struct control_msg msg; /* of the slow operation */
 	const struct control_op *op;
+	bool forked; /* as long as it is there a fork may need our files */
 	struct held_changes *changes; /* ops_changes.c; NULL: none listed */
 };
 
@@ -71,7 +72,9 @@ struct server {
 	bool released; /* its name is free, or somebody else's */
 	int ready;     /* told when it can be used, -1: nobody waits */
 	time_t created;
-	struct list conns, commands;
+	struct list conns, commands, snapshots;
+	unsigned nsnapshots;   /* with the list under the state lock */
+	atomic_uint restoring; /* no command may start */
 	unsigned nconns, ncommands, nslow;
 	char *limited; /* why it ends, or NULL */
 	int limited_status;

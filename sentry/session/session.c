@@ -45,8 +45,8 @@ static int audit_fd(const struct config *cfg)
  * given to write to. */
 static int let_go(const struct config *cfg, int *ready)
 {
-	int keep[4] = {*ready, audit_fd(cfg), cfg->audit_head_fd,
-		       cfg->costs_fd};
+	int keep[] = {*ready, audit_fd(cfg), cfg->audit_head_fd, cfg->costs_fd,
+		      cfg->seed ? cfg->seed_fd : -1};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), next = 3;
 
 	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)

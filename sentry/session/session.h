@@ -14,12 +14,25 @@
 #include "../config.h"
 #include "control.h"
 
+struct command;
+
 /* Starts a sandbox that stays, named cfg->name; returns when it can be used.
  * 0 or 125. */
 int session_create(struct config *cfg);
 /* One command in this process, reachable by cfg->name while it lasts: as
  * sentry_run. */
 int session_run(struct config *cfg);
+
+/*
+ * How the kept sandbox `name` was made: a block of its options, directory and
+ * environment (command_fini frees), and a connection to it (*fd, owned).
+ */
+int MUST_CHECK session_fork_ask(const char *name, int *fd, struct command *made,
+				bool *audited);
+/* Starts cfg's sandbox with what `from` has, now or at a snapshot (label NULL:
+ * now). fd of session_fork_ask stays open. 0 or 125. */
+int session_fork(struct config *cfg, const char *from, const char *label,
+		 int fd);
 
 /* The name is well formed, or a message and -EINVAL. */
 int MUST_CHECK session_check_name(const char *command, const char *name);

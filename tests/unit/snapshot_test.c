@@ -398,6 +398,11 @@ Test(snapshot, space_comes_back)
 	child_fini();
 	snapshot_sweep(f.vfs);
 	cr_expect(used_at_most(before), "the fork has gone");
+	write_big(&f, "/w/big1");
+	fork_now();
+	cr_assert_eq(fx_unlink(&f, "/w/big1"), 0);
+	child_fini();
+	cr_expect(used_at_most(before), "a fork's last file is left");
 }
 
 Test(snapshot, no_space_no_change)
