@@ -228,6 +228,48 @@ u=socket.socket(type=2); u.settimeout(1)
 try: u.sendmsg([b'z'],[],0,('93.184.216.35',7)); print(u.recv(9)); assert 0
 except OSError: pass"
 
+check passed-descriptor python 93.184.216.34:80 -- "
+a,b=socket.socketpair()
+if os.fork()==0:
+    c=socket.socket(fileno=socket.recv_fds(b,1,1)[1][0])
+    fails('ENETUNREACH',c.connect,('93.184.216.53',53))
+    fails('ENETUNREACH',c.connect,(H,81)); c.connect((H,80)); os._exit(0)
+s=socket.socket(); socket.send_fds(a,[b'x'],[s.fileno()])
+assert os.wait()[1]==0; s.send(b'GET /p X\r\n\r\n'); assert b'hello /p' in s.recv(999)"
+check mapped-addresses python 93.184.216.34:80 -- "
+def six(a,p):
+    s=socket.socket(10); s.settimeout(9); s.connect((a,p)); return s
+assert six('::ffff:'+H,80).getpeername()[0]=='::ffff:'+H
+for a in ('::ffff:93.184.216.53','::ffff:5db8:d835','::93.184.216.34','64:ff9b::5db8:d822'):
+    fails('ENETUNREACH',six,a,80)
+fails('ECONNREFUSED',six,'::ffff:127.0.0.1',8000)"
+python3 -c "
+import socket,time,os
+a=socket.socket(1); a.bind('\0host-abstract'); a.listen()
+b=socket.socket(1); b.bind('../host.sock'); b.listen()
+open('../sockets-up','w'); time.sleep(60)" &
+unix=$!
+within 10 [ -e ../sockets-up ]
+check unix-sockets-of-the-host python '*' -- "
+u=socket.socket(1); fails('ECONNREFUSED',u.connect,'\0host-abstract')
+d=socket.socket(1,2); fails('ECONNREFUSED',d.sendto,b'x','\0host-abstract')
+fails('ECONNREFUSED',d.sendmsg,[b'x'],[],0,'\0host-abstract')
+for p in ('../host.sock','/run/systemd/private','/run/dbus/system_bus_socket'):
+    try: u.connect(p); assert 0,p
+    except OSError: pass"
+kill $unix
+check gateway-is-not-seen python '*' -- "
+for p in os.listdir('/proc'):
+    if p.isdigit(): assert open('/proc/%s/comm'%p).read() not in ('cloche-gateway\n','cloche-sockets\n'),p
+assert len(os.listdir('/proc/self/fd'))<8
+tcp()
+n=open('/proc/net/unix').read().count('\n'); assert n<3,n"
+check multicast-and-broadcast python '*' udp://0.0.0.0/0 -- "
+u=socket.socket(type=2); u.setsockopt(1,6,1)
+for a in ('224.0.0.251','255.255.255.255','10.0.2.255'):
+    try: u.sendto(b'x',(a,5353))
+    except OSError: pass"
+
 # An address that another thread flips while it is read.
 cat >flip.c <<'C'
 #include <arpa/inet.h>
@@ -238,6 +280,7 @@ cat >flip.c <<'C'
 #include <unistd.h>
 static struct sockaddr_in a;
 static volatile int stop;
+static volatile long flips;
 static void *flip(void *x)
 {
 	while (!stop) {
@@ -245,6 +288,7 @@ static void *flip(void *x)
 		a.sin_addr.s_addr = inet_addr("93.184.216.34");
 		a.sin_port = htons(80);
 		a.sin_addr.s_addr = inet_addr("93.184.216.53");
+		flips++;
 	}
 	return x;
 }
@@ -254,7 +298,7 @@ int main(void)
 	int bad = 0;
 	a.sin_family = AF_INET;
 	pthread_create(&t, NULL, flip, NULL);
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < 3000 || flips < 1000000; i++) {
 		struct sockaddr_in p;
 		socklen_t n = sizeof(p);
 		int s = socket(AF_INET, SOCK_STREAM, 0);
