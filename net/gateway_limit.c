@@ -50,7 +50,7 @@ const char *limit_open(const struct gw *gw, unsigned pending)
 {
 	const struct gateway_limits *l = &gw->cfg->limits;
 
-	if (l->opens && gw->opened >= l->opens)
+	if (l->opens && gw->opened + pending >= l->opens)
 		return "--net-opens";
 	if (l->connections &&
 	    gw->nconns + gw->nflows + pending >= l->connections)
