@@ -27,6 +27,10 @@ struct hostfs {
 	unsigned open_count;
 	bool trusted; /* host tree is taken as fixed */
 	uid_t euid;   /* ours, when it was set up */
+	/* What hostfs_stat last said of a tree that may change: the birth comes
+	 * with it, and is asked for next. */
+	struct stat told;
+	struct timespec told_born; /* tv_sec 0: it has none */
 };
 
 struct hostdir {

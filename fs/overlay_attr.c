@@ -32,15 +32,36 @@ mode_t ov_object_mode(const struct ov_node *n)
 	return 0600 | bits;
 }
 
-void ov_ctime_now(struct ov_node *n)
+/* st: of the object, since it was changed last; or NULL. */
+static void ov_ctime_mark(struct ov_node *n, const struct stat *st)
 {
-	struct stat st;
+	struct stat now;
 
 	n->ctime = ov_now();
 	n->meta = true;
-	if (ov_real_times(n) && (n->side[0] || !list_empty(&n->names)) &&
-	    !ov_object_stat(n, &st))
-		n->ctime_mark = st.st_ctim;
+	if (!ov_real_times(n) || (!n->side[0] && list_empty(&n->names)))
+		return;
+	if (!st && !ov_object_stat(n, &now))
+		st = &now;
+	if (st)
+		n->ctime_mark = st->st_ctim;
+}
+
+void ov_ctime_now(struct ov_node *n)
+{
+	ov_ctime_mark(n, NULL);
+}
+
+/* fstat of the caller's descriptor, if that is of the object. */
+static const struct stat *ov_object_at_hand(const struct vfs_ctx *ctx,
+					    const struct ov_node *n)
+{
+	const struct stat *st = ctx->fd_stat;
+
+	return st && n->object && st->st_ino == n->sino &&
+			       st->st_dev == store_dev(n->ov->store)
+		       ? st
+		       : NULL;
 }
 
 /*
@@ -98,11 +119,15 @@ void ov_read_back(struct ov_node *n, const struct stat *st)
 	n->inode->mode &= ~gone;
 }
 
-static void ov_stat_object(struct ov_node *n, struct statx *out)
+static void ov_stat_object(const struct vfs_ctx *ctx, struct ov_node *n,
+			   struct statx *out)
 {
+	const struct stat *have = ov_object_at_hand(ctx, n);
 	struct stat st;
 
-	if (ov_object_stat(n, &st) < 0)
+	if (have)
+		st = *have;
+	else if (ov_object_stat(n, &st) < 0)
 		return; /* unlinked and closed: what we last knew */
 	ov_read_back(n, &st);
 	out->stx_mode = (uint16_t)(n->inode->type | n->inode->mode);
@@ -158,7 +183,7 @@ int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out)
 		out->stx_blocks = 8;
 	}
 	if (ov_real_times(n))
-		ov_stat_object(n, out);
+		ov_stat_object(ctx, n, out);
 	return 0;
 }
 
@@ -248,10 +273,21 @@ int ov_mode_to_object(struct ov_node *n)
 	return ret == -ENOENT ? 0 : ret;
 }
 
+/* The object has the same bits whatever its mode is, but for set-id bits; and
+ * a chmod is heard by those who watch. */
+static bool ov_mode_matters(const struct ov_node *n, mode_t before)
+{
+	return n->ov->sb->vfs->watched ||
+	       (S_ISREG(n->inode->type) &&
+		(before != 0600 || ov_object_mode(n) != 0600));
+}
+
 /* Metadata alone never copies data. */
 int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 {
 	struct ov_node *n = ov_node(inode);
+	const struct stat *now = NULL;
+	mode_t before = ov_object_mode(n);
 	int ret = 0;
 
 	ov_wrote(ctx, n);
@@ -270,11 +306,16 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 		inode->gid = attr->gid;
 	if (attr->valid & (VFS_ATTR_ATIME | VFS_ATTR_MTIME))
 		ret = ov_set_times(n, attr);
+	else if (!(attr->valid & VFS_ATTR_SIZE))
+		now = ov_object_at_hand(ctx, n);
 	if (!ret &&
 	    ((attr->valid & (VFS_ATTR_MODE | VFS_ATTR_UID | VFS_ATTR_GID)) ||
-	     !ov_real_times(n)))
+	     !ov_real_times(n)) &&
+	    ov_mode_matters(n, before)) {
+		now = NULL;
 		ret = ov_mode_to_object(n);
-	ov_ctime_now(n);
+	}
+	ov_ctime_mark(n, now);
 	if (n->nlink)
 		ov_pin(n);
 	return ret;

@@ -245,6 +245,7 @@ struct vfs {
 	struct list origins;	/* of renamed directories; dentry.c */
 	struct list watch_kept; /* watch.c */
 	unsigned watch_kept_count;
+	bool watched;		     /* a guest has once watched something */
 	struct hostwatch *hostwatch; /* owned; overlay_watch.c */
 	struct vfs_writer *writers;  /* overlay_base.c; number 1 is the first */
 	uint32_t nwriters;

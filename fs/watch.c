@@ -101,9 +101,11 @@ int vfs_watch_target(struct vfs_ctx *ctx, const struct vref *ref, bool reads,
 	if (!i->ops->watch_target)
 		return kept_target(ctx->vfs, i, opath_fd);
 	err = i->ops->watch_target(ctx, i, ref->dentry, opath_fd);
-	if (!err)
-		i->watch |= INODE_WATCHED | (reads ? INODE_WATCHED_READS : 0);
-	return err;
+	if (err)
+		return err;
+	ctx->vfs->watched = true;
+	i->watch |= INODE_WATCHED | (reads ? INODE_WATCHED_READS : 0);
+	return 0;
 }
 
 unsigned vfs_watched(const struct inode *inode, const struct dentry *dentry)
