@@ -161,6 +161,15 @@ static int open_root_of(int mnt)
 	return fd;
 }
 
+/* A namespace for message queues, semaphores and segments. Made only now that
+ * the ids are the guests': the root of its message queues belongs to whoever
+ * makes it. Returns that root, for Landlock. */
+static int init_make_ipc(struct init *in)
+{
+	MUST(in, "an IPC namespace", unshare(CLONE_NEWIPC));
+	return fs_make("mqueue", NULL);
+}
+
 static int init_make_store(struct init *in)
 {
 	char size[32], inodes[32];
@@ -324,7 +333,7 @@ static void init_build(struct init *in, const char *bare_dir)
 	int fds[2] = {-1, -1};
 	char stub[PATH_LEN_MAX];
 	struct stat st;
-	int ll;
+	int ll, queues = -1;
 
 	init_ids(in);
 	if (!in->bare) {
@@ -337,7 +346,7 @@ static void init_build(struct init *in, const char *bare_dir)
 		int devpts = fs_make("devpts", pts);
 
 		init_inotify();
-
+		queues = init_make_ipc(in);
 		fds[0] = init_make_store(in);
 		fds[1] = devpts < 0 ? -1 : open_root_of(devpts);
 		init_root(in);
@@ -355,10 +364,12 @@ static void init_build(struct init *in, const char *bare_dir)
 	MUST(in, "looking at the stub", stat(stub, &st));
 	m.stub_dev = st.st_dev;
 	m.stub_ino = st.st_ino;
-	ll = landlock_restrict(stub);
+	ll = landlock_restrict(stub, queues);
 	errno = -ll;
 	MUST(in, "Landlock", ll);
 	m.landlock = ll > 0;
+	if (queues >= 0)
+		close(queues);
 	/* Changing ids made us undumpable, which would keep the tracer out. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	int null = open("/", O_PATH | O_CLOEXEC);

@@ -202,7 +202,7 @@ static int jail_spawn(struct jail *j)
 
 	if (!j->bare)
 		flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
-			 CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+			 CLONE_NEWNET | CLONE_NEWUTS;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) < 0)
 		return -errno;
 	pid = syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);

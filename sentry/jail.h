@@ -106,8 +106,9 @@ static inline uint64_t jail_store_inodes(const struct config *cfg)
 	return n < 16384 ? 16384 : n;
 }
 
-/* Landlock domain that allows executing the stub alone: 1 if it stands, 0 if
+/* Landlock domain that allows executing the stub, and reading and writing the
+ * message queues whose root is `queues` (or -1), alone: 1 if it stands, 0 if
  * the kernel has none, -errno. */
-int landlock_restrict(const char *stub_path);
+int landlock_restrict(const char *stub_path, int queues);
 
 #endif

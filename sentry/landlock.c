@@ -5,7 +5,9 @@
  *
  * It closes what a call that slipped through could do with an injected
  * descriptor: reopen by /proc/self/fd, *at() below a directory, exec. EXECUTE
- * alone gives EACCES once READ_FILE is handled, hence both.
+ * alone gives EACCES once READ_FILE is handled, hence both. To the kernel a
+ * message queue of mq_open(3) is a file, too: those of the guests' own IPC
+ * namespace may be read and written.
  */
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -34,24 +36,31 @@ static int landlock_abi(void)
 	return abi < 0 ? 0 : (int)abi;
 }
 
-static int landlock_allow_stub(int ruleset, const char *stub_path)
+static int landlock_allow(int ruleset, int fd, uint64_t rights)
 {
-	AUTO_CLOSE int fd = open(stub_path, O_PATH | O_CLOEXEC);
 	struct landlock_path_beneath_attr rule = {
-		.allowed_access = LANDLOCK_ACCESS_FS_EXECUTE |
-				  LANDLOCK_ACCESS_FS_READ_FILE,
+		.allowed_access = rights,
 		.parent_fd = fd,
 	};
 
-	if (fd < 0)
-		return -errno;
 	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH,
 		    &rule, 0) < 0)
 		return -errno;
 	return 0;
 }
 
-int landlock_restrict(const char *stub_path)
+static int landlock_allow_stub(int ruleset, const char *stub_path)
+{
+	AUTO_CLOSE int fd = open(stub_path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return landlock_allow(ruleset, fd,
+			      LANDLOCK_ACCESS_FS_EXECUTE |
+				      LANDLOCK_ACCESS_FS_READ_FILE);
+}
+
+int landlock_restrict(const char *stub_path, int queues)
 {
 	int abi = landlock_abi(), known, ret;
 	struct landlock_attr attr = {0};
@@ -74,6 +83,10 @@ int landlock_restrict(const char *stub_path)
 	if (rs < 0)
 		return -errno;
 	ret = landlock_allow_stub(rs, stub_path);
+	if (!ret && queues >= 0)
+		ret = landlock_allow(rs, queues,
+				     LANDLOCK_ACCESS_FS_READ_FILE |
+					     LANDLOCK_ACCESS_FS_WRITE_FILE);
 	if (ret)
 		return ret;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
