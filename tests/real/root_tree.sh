@@ -79,6 +79,10 @@ check proc-and-dev-are-ours same "$(run -- sh -c 'cat /proc/self/comm
 	echo x >/dev/null; test -c /dev/urandom; echo $?; ls -d /run /sys' |
 	xargs)" "cat 0 /run /sys"
 check localhost-has-a-name run -- grep -q localhost /etc/hosts
+# as where the host's own resolver writes it
+ln -sf ../run/none/stub-resolv.conf "$d/etc/resolv.conf"
+check resolver-in-the-place-of-a-dead-link same \
+	"$(run --net-allow example.org -- grep -c nameserver /etc/resolv.conf)" 1
 check perl same "$(run -- perl -e 'print join ",", map {$_ * 2} 1 .. 3')" 2,4,6
 [ -z "$py" ] || check python same \
 	"$(run -- "/$py" -c 'import os; print(os.getcwd(), sum(range(5)))')" "/ 10"
