@@ -12,6 +12,7 @@
 #include "gateway_priv.h"
 #include "ldnslib.h"
 #include "maker.h"
+#include "tls.h"
 
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -231,7 +232,8 @@ static int wait_ms(const struct gw *gw)
 {
 	const struct gateway_limits *l = &gw->cfg->limits;
 
-	if (!list_empty(&gw->busy) || !list_empty(&gw->hbusy))
+	if (gw->tls_loading || !list_empty(&gw->busy) ||
+	    !list_empty(&gw->hbusy))
 		return 0;
 	if (!list_empty(&gw->throttled) || !list_empty(&gw->hthrottled))
 		return GW_THROTTLE_MS;
@@ -261,6 +263,8 @@ static void loop(struct gw *gw)
 		}
 		conn_run_busy(gw);
 		http_run_busy(gw);
+		/* while the guest starts */
+		gw->tls_loading = gw->tls_loading && tls_load(gw->tls);
 		if (gw->ms - ticked >= GW_TICK_MS) {
 			ticked = gw->ms;
 			ask_tick(gw);

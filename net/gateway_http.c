@@ -81,6 +81,7 @@ void hconn_end(struct gw *gw, struct hconn *c, bool reset)
 		gw->nhasks--;
 	list_del(&c->ask);
 	gw->nconns--;
+	gw->nhconns--;
 	gw_free(gw, c);
 	gw_tell(gw, &m);
 }
@@ -168,12 +169,7 @@ static bool fill(struct gw *gw, struct hconn *c, struct tls_side *s,
 	if (n == -EAGAIN)
 		return false;
 	s->eof = true;
-	if (n < 0 && n != -ECONNRESET)
-		log_debug("reading: %s", strerror((int)-n));
-	/* An end that the protocol does not know is one of these: */
-	if (n < 0 && s == &c->out && c->resp == RESP_BODY &&
-	    c->down.framing == HTTP_BODY_CLOSE)
-		hconn_end(gw, c, true);
+	c->torn |= n < 0 && s == &c->out;
 	return true;
 }
 
@@ -300,6 +296,11 @@ static bool close_step(struct gw *gw, struct hconn *c)
 
 	if (c->dead || c->to_guest.len)
 		return moved;
+	/* Without the end of TLS, which says that all is there. */
+	if (c->torn && c->resp != RESP_NONE) {
+		hconn_end(gw, c, !c->tls);
+		return false;
+	}
 	if (!c->lingers) {
 		c->lingers = true;
 		c->since_ms = gw->ms;
@@ -315,7 +316,7 @@ static bool close_step(struct gw *gw, struct hconn *c)
 }
 
 /* Who is there no more. */
-static bool ends_step(struct gw *gw, struct hconn *c)
+static bool ends_step(struct gw *gw, struct hconn *c, bool moved)
 {
 	bool idle = c->req == REQ_HEAD && c->resp == RESP_NONE;
 
@@ -323,8 +324,9 @@ static bool ends_step(struct gw *gw, struct hconn *c)
 		c->closing = true;
 		return true;
 	}
-	if (c->in.eof && (c->req == REQ_HEAD || c->req == REQ_BODY) &&
-	    !c->from_guest.len) {
+	/* In the middle of a request that will never be whole. */
+	if (!moved && c->in.eof &&
+	    (idle || (c->req == REQ_BODY && !c->to_world.len))) {
 		hconn_end(gw, c, true);
 		return false;
 	}
@@ -333,7 +335,7 @@ static bool ends_step(struct gw *gw, struct hconn *c)
 		c->closing = true;
 		return true;
 	}
-	return false;
+	return moved;
 }
 
 static bool round_once(struct gw *gw, struct hconn *c)
@@ -362,7 +364,7 @@ static bool round_once(struct gw *gw, struct hconn *c)
 	if (!c->dead)
 		moved |= drain(gw, c, &c->in, &c->to_guest);
 	if (!c->dead && !c->closing && !c->tunnel)
-		moved |= ends_step(gw, c);
+		moved = ends_step(gw, c, moved);
 	return moved;
 }
 
@@ -451,8 +453,8 @@ void http_take(struct gw *gw, int inside, int outside,
 	list_init(&c->ask);
 	list_add_tail(&gw->hconns, &c->link);
 	gw->nconns++;
-	if (c->tls && !gw->tls)
-		ret = -EINVAL;
+	if (++gw->nhconns > HTTP_CONNS_MAX || (c->tls && !gw->tls))
+		ret = -EMFILE;
 	else if (c->tls)
 		ret = tls_serve(gw->tls, &c->in, host);
 	if (!ret && c->tls)
@@ -462,7 +464,10 @@ void http_take(struct gw *gw, int inside, int outside,
 	if (!ret)
 		ret = gw_watch(gw, &c->outside, all);
 	if (ret) {
-		hconn_tell_refused(gw, c, "TLS cannot be opened");
+		hconn_tell_refused(gw, c,
+				   ret == -EMFILE ? "too many connections "
+						    "with rules about requests"
+						  : "TLS cannot be opened");
 		hconn_end(gw, c, true);
 		return;
 	}
@@ -547,6 +552,7 @@ int http_start(struct gw *gw)
 		ret = tls_init(g->ca_bundle, g->net_ca, &gw->tls);
 		if (ret)
 			return ret;
+		gw->tls_loading = true;
 		m.len = (uint32_t)ca_der(tls_ca(gw->tls), (uint8_t *)m.data);
 		m.hash = ca_hash(tls_ca(gw->tls));
 	}

@@ -20,6 +20,7 @@
 #include "tls.h"
 
 enum {
+	HTTP_CONNS_MAX = 1024, /* each may hold some hundred kilobytes */
 	HTTP_BUF = 65536,      /* read at most, and held at most, of each way */
 	HTTP_ASKS_MAX = 64,    /* requests whose record is awaited */
 	HTTP_INTERIM_MAX = 16, /* 1xx responses to one request */
@@ -52,6 +53,7 @@ struct hconn {
 	const char *broken;    /* why the world cannot be talked to, or NULL */
 	bool tunnel;	       /* bytes pass as they are */
 	bool closing, lingers; /* to_guest is the last word */
+	bool torn; /* the world ended in the middle: so does the guest's */
 	uint64_t sent, received;
 
 	enum http_req req;

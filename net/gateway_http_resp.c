@@ -133,11 +133,15 @@ static bool body_step(struct gw *gw, struct hconn *c)
 				   ret < 0 ? "a malformed chunked response"
 					   : "a response that ends too early");
 		tell_done(gw, c);
-		hconn_end(gw, c, true);
-		return false;
+		c->torn = c->closing = true;
+		return true;
 	}
-	if (c->down.done)
+	if (c->down.done && c->torn) { /* its end may be missing */
+		tell_done(gw, c);
+		c->closing = true;
+	} else if (c->down.done) {
 		finish(gw, c);
+	}
 	return ret || c->down.done;
 }
 
@@ -145,7 +149,12 @@ bool hresp_step(struct gw *gw, struct hconn *c)
 {
 	switch (c->resp) {
 	case RESP_HEAD:
-		return head_step(gw, c);
+		if (!head_step(gw, c))
+			return false;
+		/* what has come of the body goes with the head */
+		if (!c->dead && !c->closing && c->resp == RESP_BODY)
+			body_step(gw, c);
+		return true;
 	case RESP_BODY:
 		return body_step(gw, c);
 	case RESP_NONE:

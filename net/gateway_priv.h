@@ -44,9 +44,10 @@ struct gw {
 	struct list dead;
 	bool ending;
 	struct tls *tls; /* NULL: none is opened */
+	bool tls_loading;
 	struct source http;
 	struct list hconns, hbusy, hthrottled, hasks, hqueue;
-	unsigned nhasks;
+	unsigned nhasks, nhconns;
 	uint64_t http_ids;
 };
 

@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <strings.h>
 
-enum { BASIC_MAX = 12288 }; /* of a Basic header that is looked into */
+enum {
+	BASIC_MAX = 12288,    /* of a Basic header that is looked into */
+	SWAPPED_MAX = 262144, /* a longer head has no more swapped */
+};
 
 static const struct secret *secret_of(const struct http_place *to,
 				      const struct http_inject *in)
@@ -112,7 +115,7 @@ static void put_swapped(struct http_str s, const struct http_place *to,
 				first = x;
 			}
 		}
-		if (!at)
+		if (!at || out->len > SWAPPED_MAX)
 			break;
 		hbuf_add(out, s.p, (size_t)(at - s.p));
 		out->secret = true;

@@ -3,12 +3,20 @@
  */
 #include "tls.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
+
+#include "../sentry/base/strbuf.h"
+
+enum { AT_ONCE = 4 };
 
 struct tls {
 	struct ca *ca;
 	SSL_CTX *server, *client;
+	X509_STORE *store;
+	struct strbuf bundle; /* PEM, until it is loaded */
+	BIO *left;	      /* of it; NULL: all is loaded */
 };
 
 struct ca *tls_ca(struct tls *t)
@@ -51,42 +59,73 @@ static SSL_CTX *context(const SSL_METHOD *method)
 	return c;
 }
 
-static int read_bundle(X509_STORE *store, const char *path, bool asked)
+/* Appends a file of certificates; asked: for by an option. */
+static int read_bundle(struct strbuf *b, const char *path, bool asked)
 {
-	if (!path)
+	AUTO_CLOSE int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	size_t before = b->len;
+	char chunk[16384];
+	ssize_t n;
+
+	while (fd >= 0 && (n = read(fd, chunk, sizeof(chunk))) > 0)
+		strbuf_add(b, chunk, (size_t)n);
+	strbuf_putc(b, '\n');
+	if (strstr(b->data + before, "-----BEGIN CERTIFICATE-----") || !asked)
 		return 0;
-	if (X509_STORE_load_file(store, path))
-		return 1;
-	if (asked)
-		log_warn("--net-ca %s: no certificates could be read", path);
-	ERR_clear_error();
-	return asked ? -EINVAL : 0;
+	log_warn("--net-ca %s: there are no certificates in it", path);
+	return -EINVAL;
 }
 
 static int make_client(struct tls *t, const char *bundle, const char *more)
 {
 	static const unsigned char alpn[] = "\x08http/1.1";
-	X509_STORE *store = X509_STORE_new();
-	int a, b;
+	int ret;
 
-	t->client = context(TLS_client_method());
-	if (!store || !t->client)
-		return -ENOMEM;
-	a = read_bundle(store, bundle, false);
-	b = read_bundle(store, more, true);
-	SSL_CTX_set_cert_store(t->client, store); /* takes it */
-	if (b < 0)
-		return b;
-	if (!a && !b) {
+	strbuf_init(&t->bundle, 0);
+	ret = read_bundle(&t->bundle, bundle, false);
+	if (!ret)
+		ret = read_bundle(&t->bundle, more, more);
+	if (ret)
+		return ret;
+	if (t->bundle.len < 3) {
 		log_warn("no certificates of authorities were found here, so "
 			 "no server could be verified; install "
 			 "ca-certificates, or give --net-ca FILE");
 		return -ENOENT;
 	}
+	t->left = BIO_new_mem_buf(t->bundle.data, (int)t->bundle.len);
+	t->store = X509_STORE_new();
+	t->client = context(TLS_client_method());
+	if (!t->left || !t->store || !t->client)
+		return -ENOMEM;
+	SSL_CTX_set_cert_store(t->client, t->store); /* takes it */
 	SSL_CTX_set_verify(t->client, SSL_VERIFY_PEER, NULL);
 	/* returns 0 when it worked */
 	return SSL_CTX_set_alpn_protos(t->client, alpn, sizeof(alpn) - 1) ? -EIO
 									  : 0;
+}
+
+bool tls_load(struct tls *t)
+{
+	X509 *x;
+
+	if (!t->left)
+		return false;
+	for (int i = 0; i < AT_ONCE; i++) {
+		x = PEM_read_bio_X509(t->left, NULL, NULL, NULL);
+		if (x) {
+			X509_STORE_add_cert(t->store, x);
+			X509_free(x);
+			continue;
+		}
+		/* One that cannot be read ends it: fewer are trusted. */
+		BIO_free(t->left);
+		t->left = NULL;
+		ERR_clear_error();
+		strbuf_fini(&t->bundle);
+		return false;
+	}
+	return true;
 }
 
 int tls_init(const char *bundle, const char *more, struct tls **out)
@@ -143,6 +182,8 @@ int tls_join(struct tls *t, struct tls_side *s, const char *host)
 
 	if (ret)
 		return ret;
+	while (tls_load(t))
+		;
 	param = SSL_get0_param(s->ssl);
 	X509_VERIFY_PARAM_set_hostflags(param,
 					X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

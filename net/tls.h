@@ -15,9 +15,13 @@
 struct tls;
 
 /* Loads the library, makes the authority and reads the bundles (bundle may be
- * NULL, more too; one must give certificates). The last files that are opened.
- * 0 or -errno after a message. */
+ * NULL, more too). The last files that are opened. 0 or -errno after a
+ * message. */
 int MUST_CHECK tls_init(const char *bundle, const char *more, struct tls **out);
+/* Takes in some of what was read: each certificate takes a third of a
+ * millisecond, and there are 140 as a rule. False if that was all. tls_join
+ * does not wait for it: it loads the rest. */
+bool tls_load(struct tls *t);
 struct ca *tls_ca(struct tls *t); /* borrowed */
 
 struct tls_side {

@@ -9,6 +9,7 @@
 #define CLOCHE_TLSLIB_H
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -16,18 +17,21 @@
 
 #define TLSLIB_CRYPTO(X)                   \
 	X(ASN1_INTEGER_set_uint64)         \
+	X(BIO_free)                        \
+	X(BIO_new_mem_buf)                 \
 	X(ERR_clear_error)                 \
 	X(ERR_peek_last_error)             \
 	X(ERR_reason_error_string)         \
 	X(EVP_PKEY_Q_keygen)               \
 	X(EVP_PKEY_free)                   \
 	X(EVP_sha256)                      \
+	X(PEM_read_bio_X509)               \
 	X(X509V3_EXT_nconf_nid)            \
 	X(X509V3_set_ctx)                  \
 	X(X509_EXTENSION_free)             \
 	X(X509_NAME_add_entry_by_txt)      \
 	X(X509_STORE_free)                 \
-	X(X509_STORE_load_file)            \
+	X(X509_STORE_add_cert)             \
 	X(X509_STORE_new)                  \
 	X(X509_STORE_up_ref)               \
 	X(X509_VERIFY_PARAM_set1_host)     \
@@ -104,7 +108,10 @@ int MUST_CHECK tlslib_load(void);
 #define X509_EXTENSION_free		tlslib.X509_EXTENSION_free
 #define X509_NAME_add_entry_by_txt	tlslib.X509_NAME_add_entry_by_txt
 #define X509_STORE_free			tlslib.X509_STORE_free
-#define X509_STORE_load_file		tlslib.X509_STORE_load_file
+#define X509_STORE_add_cert		tlslib.X509_STORE_add_cert
+#define BIO_free			tlslib.BIO_free
+#define BIO_new_mem_buf			tlslib.BIO_new_mem_buf
+#define PEM_read_bio_X509		tlslib.PEM_read_bio_X509
 #define X509_STORE_new			tlslib.X509_STORE_new
 #define X509_STORE_up_ref		tlslib.X509_STORE_up_ref
 #define X509_VERIFY_PARAM_set1_host	tlslib.X509_VERIFY_PARAM_set1_host

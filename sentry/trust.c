@@ -82,6 +82,17 @@ static void put_pem(struct strbuf *b, const uint8_t *der, size_t len)
 	strbuf_puts(b, "-----END CERTIFICATE-----\n");
 }
 
+/* Authorities of --net-ca: programs know them as the gateway does. */
+static int add_more(const struct config *cfg, struct strbuf *b)
+{
+	AUTO_FREE char *path = cfg->net_ca ? realpath(cfg->net_ca, NULL) : NULL;
+	int ret = path ? pseudo_read_at(AT_FDCWD, path, b) : 0;
+
+	if (b->len && b->data[b->len - 1] != '\n')
+		strbuf_putc(b, '\n');
+	return ret;
+}
+
 static int mount_bundle(const struct config *cfg, struct vfs *vfs,
 			const char *guest, const char *pem)
 {
@@ -97,6 +108,8 @@ static int mount_bundle(const struct config *cfg, struct vfs *vfs,
 		ret = pseudo_read_at(AT_FDCWD, host, &b);
 	if (b.len && b.data[b.len - 1] != '\n')
 		strbuf_putc(&b, '\n');
+	if (!ret)
+		ret = add_more(cfg, &b);
 	strbuf_puts(&b, pem);
 	if (!ret)
 		ret = textfs_mount_bytes(vfs, guest, b.data, b.len);
@@ -179,6 +192,7 @@ static int mount_java(const struct config *cfg, struct vfs *vfs,
 	strbuf_init(&b, PSEUDO_TEXT_MAX);
 	if (from && pseudo_read_at(AT_FDCWD, from, &pem))
 		strbuf_reset(&pem);
+	ret = add_more(cfg, &pem);
 	put_number(&b, 0xfeedfeed, 4);
 	put_number(&b, 2, 4);
 	put_number(&b, 0, 4); /* filled in below */
@@ -193,7 +207,8 @@ static int mount_java(const struct config *cfg, struct vfs *vfs,
 	sha1_update(&sha, b.len, (const uint8_t *)b.data);
 	sha1_digest(&sha, sizeof(digest), digest);
 	strbuf_add(&b, digest, sizeof(digest));
-	ret = textfs_mount_bytes(vfs, guest, b.data, b.len);
+	if (!ret)
+		ret = textfs_mount_bytes(vfs, guest, b.data, b.len);
 	strbuf_fini(&b);
 	strbuf_fini(&pem);
 	return ret;
