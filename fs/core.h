@@ -62,7 +62,6 @@ static inline bool cred_capable(const struct vcred *c, int cap)
 	return (c->caps >> cap) & 1;
 }
 
-bool cred_in_group(const struct vcred *c, gid_t gid);
 bool perm_owner(const struct vfs_ctx *ctx, const struct inode *inode);
 /* Mode bits, access list and capabilities alone. mask: R_OK|W_OK|X_OK. */
 int perm_mode(struct vfs_ctx *ctx, struct inode *inode, int mask);
@@ -203,6 +202,12 @@ void super_free_all(struct vfs *vfs);
 
 /* vfs.c: a directory inode with nothing in it. Counted. */
 struct inode *stub_inode_new(struct vfs *vfs);
+
+static inline void inode_accessed(struct inode *i)
+{
+	if (i->ops->accessed && !(i->sb->flags & VFS_MNT_RO))
+		i->ops->accessed(i);
+}
 
 static inline bool inode_is_dir(const struct inode *i)
 {

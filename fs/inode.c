@@ -218,7 +218,8 @@ static int attr_chown(const struct vfs_ctx *ctx, const struct inode *i,
 		return -EPERM;
 	if (!inode_is_dir(i))
 		attr_kill(ctx, i, a);
-	return 0;
+	/* even with both -1, which anybody may say of any file */
+	return (a->valid & VFS_ATTR_MODE) && !perm_owner(ctx, i) ? -EPERM : 0;
 }
 
 static int attr_chmod(const struct vfs_ctx *ctx, const struct inode *i,
@@ -272,7 +273,7 @@ static void time_resolve(struct vfs_attr *a, unsigned bit, struct timespec *t,
 	if (t->tv_nsec == UTIME_OMIT)
 		a->valid &= ~bit;
 	else if (t->tv_nsec == UTIME_NOW)
-		*t = *now;
+		a->now |= bit, *t = *now;
 }
 
 /* vfs_utimes: both now needs the right to write, all else the owner. */
@@ -282,6 +283,7 @@ static int attr_times(struct vfs_ctx *ctx, const struct vref *ref,
 	struct timespec now;
 	int err = 0;
 
+	a->now = 0;
 	if (a->valid & VFS_ATTR_TIMES_NULL) {
 		a->valid |= VFS_ATTR_ATIME | VFS_ATTR_MTIME;
 		a->atime.tv_nsec = a->mtime.tv_nsec = UTIME_NOW;
@@ -354,7 +356,8 @@ int vfs_setattr(struct vfs_ctx *ctx, const struct vref *ref,
 		return err;
 	if (!i->ops->setattr)
 		return -EPERM;
-	if (!a.valid)
+	/* chown to nobody else is a change nevertheless: of ctime */
+	if (!a.valid && !(attr->valid & ATTR_OWNER))
 		return 0;
 	err = i->ops->setattr(ctx, i, &a);
 	attr->job = a.job;
@@ -418,5 +421,6 @@ ssize_t vfs_readlink(struct vfs_ctx *ctx, const struct vref *ref, char *buf,
 	if ((size_t)n > size)
 		n = (ssize_t)size;
 	memcpy(buf, i->link ? i->link : text, (size_t)n);
+	inode_accessed(i);
 	return n;
 }

@@ -18,6 +18,7 @@ const struct inode_ops overlay_ops = {
 	.unlink = ov_unlink,
 	.rename = ov_rename,
 	.readlink = ov_readlink,
+	.accessed = ov_accessed,
 	.open = ov_open,
 	.readdir = ov_readdir,
 	.xattr = ov_xattr,
@@ -32,14 +33,6 @@ const struct inode_ops overlay_ops = {
 	.statfs = overlay_statfs,
 	.event = ov_event,
 };
-
-struct timespec ov_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME_COARSE, &ts);
-	return ts;
-}
 
 bool overlay_is(const struct inode *inode)
 {
@@ -70,7 +63,7 @@ struct ov_node *ov_node_new(struct ov *ov, mode_t type, uint64_t ino)
 	list_add_tail(&ov->nodes, &n->list);
 	if (type == S_IFDIR)
 		n->dir = ov_dir_new();
-	n->atime = n->mtime = n->ctime = n->btime = ov_now();
+	n->atime = n->mtime = n->ctime = n->btime = ov_now(ov);
 	n->inode = inode_new(ov->sb, ov->direct ? &direct_ops : &overlay_ops,
 			     ino, type, n);
 	n->inode->link_stable = type == S_IFLNK;
@@ -191,7 +184,7 @@ void ov_unpin(struct ov_node *n)
 
 void ov_touch_dir(struct ov_node *dir)
 {
-	dir->mtime = dir->ctime = ov_now();
+	dir->mtime = dir->ctime = ov_now_for(dir);
 	dir->meta = true;
 	ov_pin(dir);
 }
@@ -217,6 +210,7 @@ static void ov_super_free(struct super *sb)
 
 	sb->fs = NULL;
 	auto_close_fd(&ov->mirror);
+	auto_close_fd(&ov->clock);
 	htable_fini(&ov->lower);
 	free(ov->guest);
 	free(ov);
@@ -228,7 +222,7 @@ static struct ov *ov_new(struct vfs *vfs, const char *guest)
 
 	ov->store = vfs_store(vfs);
 	ov->guest = xstrdup(guest);
-	ov->mirror = -1;
+	ov->mirror = ov->clock = -1;
 	ov->next_ino = OV_INO_FIRST;
 	htable_init(&ov->lower);
 	list_init(&ov->nodes);
@@ -240,6 +234,7 @@ static struct ov *ov_new(struct vfs *vfs, const char *guest)
 static void ov_discard(struct ov *ov)
 {
 	auto_close_fd(&ov->mirror);
+	auto_close_fd(&ov->clock);
 	htable_fini(&ov->lower);
 	free(ov->guest);
 	free(ov);
@@ -389,5 +384,10 @@ int overlay_statfs(struct inode *inode, struct statfs *out)
 		if (fd < 0)
 			return fd;
 	}
-	return fstatfs(fd, out) < 0 ? -EIO : 0;
+	if (fstatfs(fd, out) < 0)
+		return -EIO;
+	/* No disk is ever empty, and programs divide by what is used. */
+	if (out->f_blocks && out->f_bfree == out->f_blocks)
+		out->f_bavail = --out->f_bfree;
+	return 0;
 }

@@ -20,15 +20,17 @@ static bool ov_real_times(const struct ov_node *n)
 }
 
 /* 0600; and the set-id bits where a native write has to clear them, which is
- * so once a caller without CAP_FSETID has opened the file for writing. */
+ * so once a caller without CAP_FSETID has opened the file for writing. The
+ * group's bit goes if its members may execute, or if the caller is none of
+ * them; then with S_IXGRP, as the object's group is not the file's. */
 mode_t ov_object_mode(const struct ov_node *n)
 {
-	mode_t bits = n->inode->mode & (S_ISUID | S_ISGID);
+	mode_t mode = n->inode->mode, bits = mode & S_ISUID;
 
 	if (!n->setid_armed)
 		return 0600;
-	if (bits & S_ISGID)
-		bits |= n->inode->mode & S_IXGRP;
+	if ((mode & S_ISGID) && ((mode & S_IXGRP) || n->setgid_stranger))
+		bits |= S_ISGID | S_IXGRP;
 	return 0600 | bits;
 }
 
@@ -37,7 +39,7 @@ static void ov_ctime_mark(struct ov_node *n, const struct stat *st)
 {
 	struct stat now;
 
-	n->ctime = ov_now();
+	n->ctime = ov_now_for(n);
 	n->meta = true;
 	if (!ov_real_times(n) || (!n->side[0] && list_empty(&n->names)))
 		return;
@@ -65,19 +67,22 @@ static const struct stat *ov_object_at_hand(const struct vfs_ctx *ctx,
 }
 
 /*
- * LIMIT: who opened the file counts, not who writes: a virtual root that gives
- * up its rights between the two does not clear the bits.
+ * LIMIT: who opened the file last counts, not who writes: a virtual root that
+ * gives up its rights between the two does not clear the bits.
  */
 int ov_arm_setid(struct vfs_ctx *ctx, struct ov_node *n)
 {
 	struct stat before = {0}, after;
+	const bool stranger = !cred_in_group(ctx->cred, n->inode->gid);
 	const char *name;
 	int dirfd, ret = 0;
 
-	if (n->setid_armed || (ctx->cred->caps >> CAP_FSETID & 1))
+	if ((n->setid_armed && n->setgid_stranger == stranger) ||
+	    (ctx->cred->caps >> CAP_FSETID & 1))
 		return 0;
 	n->setid_armed = true;
-	if (!n->object || ov_object_mode(n) == 0600)
+	n->setgid_stranger = stranger;
+	if (!n->object || !(n->inode->mode & (S_ISUID | S_ISGID)))
 		return 0;
 	ret = ov_object_place(n, &dirfd, &name);
 	if (!ret)
@@ -135,8 +140,11 @@ static void ov_stat_object(const struct vfs_ctx *ctx, struct ov_node *n,
 	out->stx_blocks = (uint64_t)st.st_blocks;
 	out->stx_atime = ov_stamp(st.st_atim);
 	out->stx_mtime = ov_stamp(st.st_mtim);
-	if (!ts_equal(st.st_ctim, n->ctime_mark))
-		out->stx_ctime = ov_stamp(st.st_ctim);
+	if (ts_equal(st.st_ctim, n->ctime_mark))
+		return;
+	out->stx_ctime = ov_stamp(st.st_ctim);
+	n->ctime = n->ctime_mark = st.st_ctim;
+	ov_time_seen(n->ov, st.st_ctim);
 }
 
 static void ov_birth(struct ov_node *n, struct statx *out)
@@ -182,6 +190,7 @@ int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out)
 		out->stx_size = 4096;
 		out->stx_blocks = 8;
 	}
+	n->shown = true;
 	if (ov_real_times(n))
 		ov_stat_object(ctx, n, out);
 	return 0;
@@ -234,13 +243,16 @@ static int ov_set_size(struct vfs_ctx *ctx, struct ov_node *n,
 static int ov_set_times(struct ov_node *n, const struct vfs_attr *attr)
 {
 	struct timespec t[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
+	struct timespec now = attr->now ? ov_now_for(n) : attr->mtime;
 	const char *name;
 	int dirfd, ret;
 
 	if (attr->valid & VFS_ATTR_ATIME)
-		t[0] = n->atime = attr->atime;
+		t[0] = n->atime =
+			attr->now & VFS_ATTR_ATIME ? now : attr->atime;
 	if (attr->valid & VFS_ATTR_MTIME)
-		t[1] = n->mtime = attr->mtime;
+		t[1] = n->mtime =
+			attr->now & VFS_ATTR_MTIME ? now : attr->mtime;
 	if (!ov_real_times(n))
 		return 0;
 	ret = ov_object_place(n, &dirfd, &name);

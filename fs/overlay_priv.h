@@ -77,6 +77,8 @@ struct ov {
 	char mirror_name[16];
 	uint64_t next_ino;
 	size_t xattr_bytes;
+	struct timespec floor; /* no stamp is earlier */
+	int clock;	       /* a file whose stamps are the kernel's */
 	struct htable lower; /* ov_node.by_lower */
 	struct list nodes;   /* every ov_node */
 	struct list mirrors; /* ov_dirs with a descriptor, oldest first */
@@ -147,6 +149,7 @@ struct ov_node {
 	ino_t sino;
 	char side[STORE_NAME_MAX]; /* "" if none */
 	bool unlinked_watch;	   /* STORE_CLOSED is asked for */
+	bool setgid_stranger;	   /* by a caller that is not of its group */
 	bool setid_armed;	   /* the object bears the set-id bits */
 	int quiet;	/* descriptor + 1 for a copy-up with few events, or 0 */
 	bool birthless; /* O_TMPFILE|O_EXCL: never linkable */
@@ -156,6 +159,7 @@ struct ov_node {
 	/* Shown instead of the store object's times; see overlay_attr.c. */
 	struct timespec atime, mtime, ctime;
 	struct timespec ctime_mark; /* the object's own ctime at that time */
+	bool shown; /* the times were, since the last change */
 	struct timespec btime;	    /* tv_sec -1: not known; 0: not yet asked */
 	struct list names;	    /* ov_entry.same */
 	struct ov_dir *dir;
@@ -209,7 +213,14 @@ struct ov_node *ov_node_new(struct ov *ov, mode_t type, uint64_t ino);
 void ov_release(struct inode *inode);
 void ov_pin(struct ov_node *n);
 void ov_unpin(struct ov_node *n); /* may free n */
-struct timespec ov_now(void);
+/* overlay_time.c */
+struct timespec ov_now(struct ov *ov);
+/* The time of a change of n; its ctime is still the old one. */
+struct timespec ov_now_for(struct ov_node *n);
+/* A stamp that the kernel gave to an object. */
+void ov_time_seen(struct ov *ov, struct timespec ts);
+void ov_accessed(struct inode *inode);
+
 /* What is known of n's names is asked again each time. */
 void ov_host_changes(struct ov_node *n);
 /* A directory's content changed. */

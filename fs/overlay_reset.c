@@ -81,6 +81,8 @@ static void node_forget(struct ov_node *n)
 	ov_src_free(n->src, false);
 	n->src = NULL;
 	ov_xattr_free(n);
+	inode_acl_forget(n->inode);
+	n->setgid_stranger = false;
 	n->unlinked_watch = n->object = n->meta = n->setid_armed = false;
 	n->xattr_own = n->watched = n->birthless = n->standin = false;
 	n->writer = 0;

@@ -107,6 +107,7 @@ int vfs_readdir(struct vfs_ctx *ctx, const struct vref *dir, off_t *pos,
 		return -ENOENT;
 	if (*pos < 0)
 		return -EINVAL;
+	inode_accessed(i);
 	if (read_dots(&r, i))
 		return 0;
 	if (*pos < STUBS) {

@@ -301,6 +301,7 @@ struct vfs_attr {
 	uid_t uid;	/* (uid_t)-1: unchanged */
 	gid_t gid;
 	struct timespec atime, mtime;
+	unsigned now; /* for file systems: which of the times are "now" */
 	off_t size;
 	bool fd_writable; /* the call came by a descriptor open for writing */
 	struct vfs_job *job; /* out: set with -EINPROGRESS, as in vfs_open */

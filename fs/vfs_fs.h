@@ -81,6 +81,8 @@ struct inode_ops {
 	 * without NUL, and its length. Text may depend on ctx->viewer_*. */
 	ssize_t (*readlink)(struct vfs_ctx *ctx, struct inode *inode, char *buf,
 			    size_t size, struct vref *jump);
+	/* A link was read or followed, a directory read: atime. May be NULL */
+	void (*accessed)(struct inode *inode);
 	/* flags: access mode, O_TRUNC (to be done here; never for a file just
 	 * created), O_APPEND, O_NONBLOCK, O_DIRECT, O_SYNC, O_NOATIME,
 	 * O_DIRECTORY; never O_CREAT, O_PATH (the core makes stand-ins).
@@ -226,6 +228,7 @@ void dentry_origin_set(struct vfs *vfs, struct inode *inode, const char *path);
 
 /* gid for a new file in dir: the directory's if it is set-gid, else the
  * caller's. */
+bool cred_in_group(const struct vcred *c, gid_t gid);
 gid_t vfs_new_gid(const struct vfs_ctx *ctx, const struct dentry *dir);
 
 struct store;

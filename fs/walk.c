@@ -226,6 +226,7 @@ static int walk_link(struct walk *w, struct dentry *d, bool trailing)
 	err = link_text(w, d->inode);
 	if (err)
 		return err == 2 ? 0 : err;
+	inode_accessed(d->inode);
 	if (!w->link[0])
 		return -ENOENT;
 	if (w->link[0] == '/') {

@@ -133,13 +133,9 @@ int64_t h_fchmodat2(struct call *c)
 
 static struct vfs_attr attr_owner(uint64_t uid, uint64_t gid)
 {
-	struct vfs_attr attr = {.uid = (uid_t)uid, .gid = (gid_t)gid};
-
-	if (attr.uid != (uid_t)-1)
-		attr.valid |= VFS_ATTR_UID;
-	if (attr.gid != (gid_t)-1)
-		attr.valid |= VFS_ATTR_GID;
-	return attr;
+	return (struct vfs_attr){.valid = VFS_ATTR_UID | VFS_ATTR_GID,
+				 .uid = (uid_t)uid,
+				 .gid = (gid_t)gid};
 }
 
 int64_t h_chown(struct call *c)

@@ -1,6 +1,9 @@
 // modes: bare vroot
 /* chmod, chown, utimes and truncate families, and umask. */
 #include "guest.h"
+#include <dirent.h>
+#include <grp.h>
+#include <sys/statvfs.h>
 #include <sys/fsuid.h>
 #include <utime.h>
 
@@ -262,4 +265,113 @@ TEST(umask_round_trip_and_inheritance)
 	});
 	EQ(wait_for(p), 0);
 	EQ(umask(0), 027);
+}
+
+TEST(chown_to_nobody_else_takes_set_id_bits)
+{
+	put("f", "x");
+	OK(chmod("f", 06755));
+	OK(chown("f", -1, -1));
+	EQ(mode_of("f"), 0755);
+	OK(mkdir("d", 0755));
+	OK(chmod("d", 02755));
+	OK(chown("d", -1, -1));
+	EQ(mode_of("d"), 02755);
+	if (geteuid() && !access("/usr/bin/su", F_OK))
+		ERR(chown("/usr/bin/su", -1, -1), EPERM);
+}
+
+static struct timespec changed(const char *path, bool data)
+{
+	struct stat st;
+
+	OK(lstat(path, &st));
+	return data ? st.st_mtim : st.st_ctim;
+}
+
+static bool in_order(struct timespec a, struct timespec b)
+{
+	return a.tv_sec < b.tv_sec ||
+	       (a.tv_sec == b.tv_sec && a.tv_nsec <= b.tv_nsec);
+}
+
+TEST(later_changes_have_later_times)
+{
+	struct timespec t[8];
+	char name[16];
+
+	OK(mkdir("d", 0755));
+	for (int i = 0; i < 50; i++) {
+		put("f", "x");
+		t[0] = changed("f", true);
+		OK(chmod("f", i & 1 ? 0600 : 0644));
+		t[1] = changed("f", false);
+		snprintf(name, sizeof(name), "d/%d", i);
+		OK(mkfifo(name, 0600));
+		t[2] = changed(name, false);
+		t[3] = changed("d", true);
+		OK(utimensat(AT_FDCWD, "f", NULL, 0));
+		t[4] = changed("f", true);
+		OK(symlink("x", "l"));
+		t[5] = changed("l", true);
+		OK(rename("l", "m"));
+		t[6] = changed("m", false);
+		t[7] = changed(".", true);
+		for (int k = 0; k < 7; k++)
+			CHECK(in_order(t[k], t[k + 1]));
+		OK(unlink("m"));
+	}
+}
+
+TEST(reading_links_and_directories_moves_atime)
+{
+	struct timespec old[2] = {{1000, 0}, {2000, 0}};
+	struct statvfs v;
+	struct stat st;
+	char b[8];
+
+	OK(statvfs(".", &v));
+	if (v.f_flag & ST_NOATIME)
+		SKIP("a mount without atime");
+	put("f", "x");
+	OK(symlink("f", "l"));
+	OK(mkdir("d", 0755));
+	OK(utimensat(AT_FDCWD, "l", old, AT_SYMLINK_NOFOLLOW));
+	EQ(readlink("l", b, 8), 1);
+	OK(lstat("l", &st));
+	CHECK(st.st_atime > 2000);
+	OK(utimensat(AT_FDCWD, "l", old, AT_SYMLINK_NOFOLLOW));
+	OK(access("l", F_OK));
+	OK(lstat("l", &st));
+	CHECK(st.st_atime > 2000);
+	OK(utimensat(AT_FDCWD, "d", old, 0));
+	DIR *d = opendir("d");
+	CHECK(d && readdir(d));
+	closedir(d);
+	OK(stat("d", &st));
+	CHECK(st.st_atime > 2000);
+}
+
+TEST(set_gid_stays_for_members_who_write)
+{
+	if (geteuid())
+		SKIP("needs root");
+	put("f", "x");
+	OK(chown("f", 1000, 2000));
+	for (int member = 0; member < 2; member++) {
+		gid_t more = member ? 2000 : 2001;
+
+		OK(chmod("f", 02746));
+		pid_t pid = CHILD({
+			int fd;
+
+			OK(setgroups(1, &more));
+			OK(setresgid(1000, 1000, 1000));
+			OK(setresuid(1000, 1000, 1000));
+			fd = OK(open("f", O_WRONLY));
+			EQ(write(fd, "y", 1), 1);
+		});
+		EQ(wait_for(pid), 0);
+		EQ(mode_of("f"), member ? 02746 : 0746);
+	}
 }
