@@ -225,7 +225,7 @@ int ov_lower_path(struct ov_node *n, int *fd)
  * within a tick of the clock from each other. */
 static void ov_keep_text(struct ov_node *n, const char *text, ssize_t len)
 {
-	time_t age = ov_now().tv_sec - n->lst.st_ctim.tv_sec;
+	time_t age = ov_now(n->ov).tv_sec - n->lst.st_ctim.tv_sec;
 
 	if (age <= 1)
 		return;

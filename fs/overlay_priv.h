@@ -79,9 +79,9 @@ struct ov {
 	size_t xattr_bytes;
 	struct timespec floor; /* no stamp is earlier */
 	int clock;	       /* a file whose stamps are the kernel's */
-	struct htable lower; /* ov_node.by_lower */
-	struct list nodes;   /* every ov_node */
-	struct list mirrors; /* ov_dirs with a descriptor, oldest first */
+	struct htable lower;   /* ov_node.by_lower */
+	struct list nodes;     /* every ov_node */
+	struct list mirrors;   /* ov_dirs with a descriptor, oldest first */
 	unsigned mirror_fds;
 	unsigned quiet_fds;   /* ov_node.quiet that are set */
 	struct ov_node *root; /* counted through its inode */
@@ -159,7 +159,7 @@ struct ov_node {
 	/* Shown instead of the store object's times; see overlay_attr.c. */
 	struct timespec atime, mtime, ctime;
 	struct timespec ctime_mark; /* the object's own ctime at that time */
-	bool shown; /* the times were, since the last change */
+	bool shown;		    /* the times were, since the last change */
 	struct timespec btime;	    /* tv_sec -1: not known; 0: not yet asked */
 	struct list names;	    /* ov_entry.same */
 	struct ov_dir *dir;
