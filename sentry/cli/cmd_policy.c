@@ -7,9 +7,8 @@
 #include <sys/stat.h>
 
 #include "../../fs/vfs.h"
-#include "../../net/allow.h"
 #include "../policy/policy.h"
-#include "cli.h"
+#include "cmd_policy.h"
 
 static void show_network(const struct config *cfg)
 {
@@ -210,117 +209,18 @@ static int check_path(const struct config *cfg, const char *what,
 	return mask & bad ? 1 : 0;
 }
 
-/* ---- hosts ----------------------------------------------------------- */
-
-/* HOST:PORT with a scheme or without, as rules write it. */
-struct place_asked {
-	struct netaddr addr; /* family 0: a name */
-	char name[NETHOST_SIZE];
-	uint16_t port;
-	uint8_t proto;
-};
-
-static int read_port(const char *text, uint16_t *port)
-{
-	char *end;
-	long n = strtol(text, &end, 10);
-
-	if (*text < '0' || *text > '9' || *end || n < 1 || n > 65535)
-		return -EINVAL;
-	*port = (uint16_t)n;
-	return 0;
-}
-
-static int read_place(const char *text, struct place_asked *p)
-{
-	const char *port = strrchr(text, ':');
-	size_t len;
-
-	memset(p, 0, sizeof(*p));
-	p->proto = strncmp(text, "udp://", 6) == 0 ? ALLOW_UDP : ALLOW_TCP;
-	if (strncmp(text, "udp://", 6) == 0 || strncmp(text, "tcp://", 6) == 0)
-		text += 6;
-	if (!port || port <= text || read_port(port + 1, &p->port))
-		return -EINVAL;
-	len = (size_t)(port - text);
-	if (len > 2 && *text == '[' && text[len - 1] == ']')
-		return netaddr_parse(text + 1, len - 2, &p->addr);
-	if (netaddr_parse(text, len, &p->addr) == 0)
-		return 0;
-	memset(&p->addr, 0, sizeof(p->addr));
-	return nethost_canon(text, len, p->name);
-}
-
-static int read_rules(const struct config *cfg, struct allow *rules)
-{
-	struct allow_error err;
-	int ret = 0;
-
-	memset(rules, 0, sizeof(*rules));
-	for (size_t i = 0; !ret && i < cfg->nnet; i++) {
-		ret = allow_add(rules, cfg->net[i].allow, cfg->net[i].text,
-				&err);
-		if (!ret)
-			allow_set_origin(rules, cfg->net[i].origin);
-	}
-	return ret;
-}
-
-static int say_net(const char *text, const struct place_asked *p,
-		   const struct allow_verdict *v)
-{
-	char rule[256] = "default";
-	const char *note = "";
-
-	if (v->rule)
-		allow_rule_name(v->rule, rule, sizeof(rule));
-	if (v->allowed && p->name[0] && strcmp(p->name, ALLOW_HOST_INTERNAL))
-		note = " (where its address is a public one)";
-	printf("%s%s: net %s, rule %s", v->allowed ? "allow" : "refused", note,
-	       text, rule);
-	if (!v->allowed)
-		printf("; to allow: --net-allow %s", text);
-	printf("\n");
-	return v->allowed ? 0 : 1;
-}
-
-static int check_net(const struct config *cfg, const char *text)
-{
-	struct place_asked p;
-	const char *names[] = {p.name};
-	struct allow_query q = {.names = names};
-	struct allow_verdict v;
-	struct allow rules;
-	int status;
-
-	if (read_place(text, &p)) {
-		log_info("policy check: net: \"%s\" is no HOST:PORT", text);
-		return CLI_FAILED;
-	}
-	if (p.addr.family && netaddr_kind(&p.addr) == NETADDR_LOOPBACK) {
-		printf("allow: net %s, the sandbox's own loopback (the host's "
-		       "is " ALLOW_HOST_INTERNAL ")\n",
-		       text);
-		return 0;
-	}
-	if (read_rules(cfg, &rules))
-		return CLI_FAILED;
-	q.addr = p.addr.family ? &p.addr : NULL;
-	q.nnames = p.addr.family ? 0 : 1;
-	q.proto = p.proto;
-	q.port = p.port;
-	v = allow_match(&rules, &q);
-	status = say_net(text, &p, &v);
-	allow_fini(&rules);
-	return status;
-}
-
 /* ---- the command ----------------------------------------------------- */
 
 static bool is_access(const char *word)
 {
 	return strcmp(word, "read") == 0 || strcmp(word, "write") == 0 ||
 	       strcmp(word, "exec") == 0;
+}
+
+static bool is_what(const char *word)
+{
+	return is_access(word) || strcmp(word, "net") == 0 ||
+	       strcmp(word, "http") == 0;
 }
 
 static int check_words(const struct config *cfg, char **word, int n)
@@ -330,13 +230,17 @@ static int check_words(const struct config *cfg, char **word, int n)
 	if (is_access(what) && n == 2)
 		return check_path(cfg, what, word[1]);
 	if (strcmp(what, "net") == 0 && n == 2)
-		return check_net(cfg, word[1]);
-	if (is_access(what) || strcmp(what, "net") == 0)
-		log_info("policy check: %s: one %s was expected", what,
-			 *what == 'n' ? "HOST:PORT" : "PATH");
+		return policy_check_net(cfg, word[1]);
+	if (strcmp(what, "http") == 0 && n == 3)
+		return policy_check_http(cfg, word[1], word[2]);
+	if (is_what(what))
+		log_info("policy check: %s: %s was expected", what,
+			 *what == 'n'	? "one HOST:PORT"
+			 : *what == 'h' ? "METHOD URL"
+					: "one PATH");
 	else
-		log_info("policy check: [FILE] read, write or exec PATH, or "
-			 "net HOST:PORT was expected%s%s%s",
+		log_info("policy check: [FILE] read, write or exec PATH, net "
+			 "HOST:PORT, or http METHOD URL was expected%s%s%s",
 			 *what ? ", not \"" : "", what, *what ? "\"" : "");
 	return CLI_FAILED;
 }
@@ -353,7 +257,7 @@ static int policy_check(int argc, char **argv)
 	char **word = argv + argc - words;
 
 	args[n++] = argv[0];
-	if (words && !is_access(word[0]) && strcmp(word[0], "net") != 0) {
+	if (words && !is_what(word[0])) {
 		file = xasprintf("--policy=%s", word[0]);
 		args[n++] = file;
 		word++;

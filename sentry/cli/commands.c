@@ -83,8 +83,8 @@ const struct cli_command cli_commands[] = {
 	 "what a program is shown and may reach, and why", NULL,
 	 "The options are those of run (--profile, --ro, --net-allow, --policy "
 	 "...); FILE is a\npolicy file. WHAT is read, write or exec with a "
-	 "PATH, or net HOST:PORT. check exits 0\nif allowed, 1 if "
-	 "refused.\n"},
+	 "PATH, net HOST:PORT, or http METHOD URL.\n"
+	 "check exits 0 if allowed, 1 if refused.\n"},
 	{"doctor", cli_doctor, "doctor [--json]",
 	 "what this machine allows, and which walls will stand",
 	 cli_doctor_options, NULL},

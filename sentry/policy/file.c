@@ -245,8 +245,9 @@ static int read_files(struct reader *r, const struct doc_node *n)
 		    read_file);
 }
 
-/* "443" or "443,8000-8099" from a value or a list; owned, NULL: none. */
-static int join_ports(struct reader *r, const struct doc_node *n, char **out)
+/* "443,8000" or "GET,HEAD" from a value or a list; owned, NULL: none. */
+static int join(struct reader *r, const struct doc_node *n, const char *what,
+		char **out)
 {
 	struct strbuf b;
 	int ret = 0;
@@ -254,18 +255,18 @@ static int join_ports(struct reader *r, const struct doc_node *n, char **out)
 	*out = NULL;
 	if (!n)
 		return 0;
-	if (n->kind == DOC_SCALAR) {
+	if (n->kind == DOC_SCALAR && *n->text) {
 		*out = xstrdup(n->text);
-		return **out ? 0 : expected(r, n, "ports");
+		return 0;
 	}
 	if (n->kind != DOC_SEQUENCE || !n->count)
-		return expected(r, n, "a list of ports like [443, 8000-8099]");
+		return expected(r, n, what);
 	strbuf_init(&b, 0);
 	for (size_t i = 0; !ret && i < n->count; i++) {
 		const struct doc_node *p = n->child[i];
 
 		if (p->kind != DOC_SCALAR || !*p->text || strchr(p->text, ','))
-			ret = expected(r, p, "a port or a range of ports");
+			ret = expected(r, p, "one value in each place");
 		else
 			strbuf_printf(&b, "%s%s", i ? "," : "", p->text);
 	}
@@ -289,12 +290,16 @@ static char *host_text(const char *host)
 static int read_http(struct reader *r, const struct doc_node *n,
 		     const char *host, const char *ports)
 {
-	const char *method = NULL, *path = NULL;
+	AUTO_FREE char *methods = NULL;
 	AUTO_FREE char *value = NULL;
+	const char *path = NULL;
 	int ret = check_map(r, n, "method path");
 
+	if (!ret && !doc_get(n, "method"))
+		ret = missing(r, n, "method");
 	if (!ret)
-		ret = get_text(r, n, "method", true, &method);
+		ret = join(r, doc_get(n, "method"), "a method, or a list of it",
+			   &methods);
 	if (!ret)
 		ret = get_text(r, n, "path", true, &path);
 	if (ret)
@@ -302,7 +307,7 @@ static int read_http(struct reader *r, const struct doc_node *n,
 	if (*path != '/')
 		return expected(r, doc_get(n, "path"),
 				"a path that begins with /");
-	value = xasprintf("%s %s%s%s%s", method, host, ports ? ":" : "",
+	value = xasprintf("%s %s%s%s%s", methods, host, ports ? ":" : "",
 			  ports ? ports : "", path);
 	return option(r, n, "http-allow", value);
 }
@@ -341,7 +346,8 @@ static int read_host(struct reader *r, const struct doc_node *n)
 	if (!ret)
 		ret = get_word(r, n, "action", actions, &action);
 	if (!ret)
-		ret = join_ports(r, doc_get(n, "ports"), &ports);
+		ret = join(r, doc_get(n, "ports"),
+			   "a list of ports like [443, 8000-8099]", &ports);
 	if (ret)
 		return ret;
 	text = host_text(host);
@@ -365,46 +371,104 @@ static int read_network(struct reader *r, const struct doc_node *n)
 		    read_host);
 }
 
+/* Where the secret goes, as --inject says it; owned, NULL: nowhere. */
+static char *inject_where(const struct doc_node *n)
+{
+	static const char *const keys[] = {"header", "bearer", "basic", "query",
+					   "placeholder"};
+	const struct doc_node *v = NULL;
+	size_t i, count = 0, which = 0;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (!doc_get(n, keys[i]))
+			continue;
+		v = doc_get(n, keys[i]);
+		which = i;
+		count++;
+	}
+	if (count != 1 || v->kind != DOC_SCALAR)
+		return NULL;
+	if (which == 0)
+		return xstrdup(v->text);
+	if (strcmp(v->text, "true") == 0 && which != 3)
+		return xstrdup(keys[which]);
+	if (which == 2 || which == 3)
+		return xasprintf("%s:%s", keys[which], v->text);
+	return NULL;
+}
+
 static int read_inject(struct reader *r, const struct doc_node *n,
 		       const char *secret)
 {
-	static const char keys[] = "host header bearer basic query";
-	const char *host = NULL, *how = NULL;
+	const char *host = NULL, *port = NULL;
+	AUTO_FREE char *where = NULL;
 	AUTO_FREE char *value = NULL;
-	int ret = check_map(r, n, keys);
+	int ret = check_map(r, n,
+			    "host port header bearer basic query placeholder");
 
 	if (!ret)
 		ret = get_text(r, n, "host", true, &host);
 	if (!ret)
-		ret = get_text(r, n, "header", true, &how);
+		ret = get_text(r, n, "port", false, &port);
 	if (ret)
 		return ret;
-	value = xasprintf("%s %s %s", host, how, secret);
+	where = inject_where(n);
+	if (!where)
+		return expected(
+			r, n,
+			"one of header: 'NAME: text {}', bearer: true, "
+			"basic: USER, query: NAME or placeholder: true");
+	value = xasprintf("%s%s%s %s %s", host, port ? ":" : "",
+			  port ? port : "", where, secret);
 	return option(r, n, "inject", value);
+}
+
+static int read_injects(struct reader *r, const struct doc_node *n,
+			const char *secret)
+{
+	int ret = 0;
+
+	if (!n)
+		return 0;
+	if (n->kind != DOC_SEQUENCE)
+		return read_inject(r, n, secret);
+	for (size_t i = 0; !ret && i < n->count; i++)
+		ret = read_inject(r, n->child[i], secret);
+	return ret;
+}
+
+/* Is what a secret comes from there? Commands and descriptors are. */
+static bool is_there(const char *from)
+{
+	if (strncmp(from, "env:", 4) == 0)
+		return getenv(from + 4) && *getenv(from + 4);
+	return strncmp(from, "file:", 5) != 0 || access(from + 5, F_OK) == 0;
 }
 
 static int read_secret(struct reader *r, const struct doc_node *name,
 		       const struct doc_node *n)
 {
-	const struct doc_node *inject;
 	AUTO_FREE char *value = NULL;
-	const char *from = NULL;
-	int ret = check_map(r, n, "from inject");
+	AUTO_FREE char *variable = NULL;
+	static const char *const absent[] = {"fail", "skip", NULL};
+	const char *from = NULL, *env = NULL;
+	int skip = 0, ret = check_map(r, n, "from env missing inject");
 
 	if (!ret)
 		ret = get_text(r, n, "from", true, &from);
-	if (ret)
+	if (!ret)
+		ret = get_text(r, n, "env", false, &env);
+	if (!ret)
+		ret = get_word(r, n, "missing", absent, &skip);
+	if (ret || (skip && !is_there(from)))
 		return ret;
 	value = xasprintf("%s=%s", name->text, from);
 	ret = option(r, n, "secret", value);
-	inject = doc_get(n, "inject");
-	if (ret || !inject)
-		return ret;
-	if (inject->kind != DOC_SEQUENCE)
-		return read_inject(r, inject, name->text);
-	for (size_t i = 0; !ret && i < inject->count; i++)
-		ret = read_inject(r, inject->child[i], name->text);
-	return ret;
+	if (!ret && env) {
+		variable = xasprintf("%s=%s", env, name->text);
+		ret = option(r, doc_get(n, "env"), "secret-env", variable);
+	}
+	return ret ? ret : read_injects(r, doc_get(n, "inject"), name->text);
 }
 
 static int read_secrets(struct reader *r, const struct doc_node *n)

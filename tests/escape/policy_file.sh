@@ -117,6 +117,37 @@ check ask-tcp asked 1 'rule default' net 10.1.2.3:53
 check ask-own-loopback asked 0 "sandbox's own" net '[::1]:80'
 check ask-path asked 1 'rule net.yaml:6' write /srv/x
 check ask-nonsense asked 125 'no HOST:PORT' net 0x7f.1:80
+cat >../http.yaml <<'Y'
+version: 1
+network:
+  - {host: api.example.test, http: [{method: [GET, HEAD], path: /repos/**}]}
+  - {host: open.example.test, ports: [443]}
+secrets:
+  one: {from: "env:POLICY_TEST_KEY", env: KEY, missing: skip,
+        inject: {host: api.example.test, bearer: true}}
+Y
+# ask_http STATUS TEXT METHOD URL
+ask_http()
+{
+	"$CLOCHE" policy check ../http.yaml http "$3" "$4" >err 2>&1
+	same $? "$1" && says "$2"
+}
+check ask-http ask_http 0 'rule --http-allow GET,HEAD' GET \
+	'https://api.example.test/repos/a/../b?q=1'
+check ask-http-path ask_http 1 'rule default' GET \
+	https://api.example.test/repos/../x
+check ask-http-method ask_http 1 'rule default' PUT \
+	https://api.example.test/repos/a
+check ask-http-passes ask_http 0 'rule http.yaml:4' PUT \
+	https://open.example.test/x
+check ask-http-port ask_http 1 'rule default' PUT http://open.example.test/x
+check ask-http-bad ask_http 125 'encoded slash' GET \
+	https://api.example.test/a%2fb
+secret_env() { inside --policy ../http.yaml -- sh -c 'echo "${KEY:+set}"'; }
+check secret-skipped same "$(secret_env)" ""
+check secret-placeholder same "$(POLICY_TEST_KEY=geheim secret_env)" set
+check secret-is-not-inside same "$(POLICY_TEST_KEY=geheim inside --policy \
+	../http.yaml -- sh -c 'env | grep -c geheim')" 0
 check show-says-network sh -c '"$0" policy show --policy ../net.yaml |
 	grep -qF "deny  bad.example.test  (net.yaml:4)"' "$CLOCHE"
 finish

@@ -65,10 +65,12 @@ Test(policy_file, all_sections)
 		      "  - {host: '2001:db8::/32', ports: 53, proto: udp}\n"
 		      "  - {host: 10.0.0.0/8, action: deny}\n"
 		      "  - host: b.example\n"
-		      "    http: [{method: GET, path: /repos/**}]\n"
+		      "    http: [{method: [GET, HEAD], path: /repos/**}]\n"
 		      "secrets:\n"
 		      "  key: {from: 'env:K', inject: {host: b.example, "
 		      "header: 'Authorization: Bearer {}'}}\n"
+		      "  two: {from: 'fd:9', env: TWO, inject: [{host: c.d, "
+		      "bearer: true}, {host: e.f, port: 8443, basic: u}]}\n"
 		      "env: [A, B=c]\n"
 		      "limits: {memory: 2G, output: 20k}\n"),
 		"profile strict @p:2\n"
@@ -79,13 +81,17 @@ Test(policy_file, all_sections)
 		"net-allow a.example:443,8000-8099 @p:10\n"
 		"net-allow udp://[2001:db8::]/32:53 @p:11\n"
 		"net-deny 10.0.0.0/8 @p:12\n"
-		"http-allow GET b.example/repos/** @p:14\n"
+		"http-allow GET,HEAD b.example/repos/** @p:14\n"
 		"secret key=env:K @p:16\n"
 		"inject b.example Authorization: Bearer {} key @p:16\n"
-		"env A @p:17\n"
-		"env B=c @p:17\n"
-		"memory 2G @p:18\n"
-		"max-output 20k @p:18\n");
+		"secret two=fd:9 @p:17\n"
+		"secret-env TWO=two @p:17\n"
+		"inject c.d bearer two @p:17\n"
+		"inject e.f:8443 basic:u two @p:17\n"
+		"env A @p:18\n"
+		"env B=c @p:18\n"
+		"memory 2G @p:19\n"
+		"max-output 20k @p:19\n");
 }
 
 Test(policy_file, empty_sections_and_json)
