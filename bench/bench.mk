@@ -1,5 +1,6 @@
 # Included by the Makefile: make bench, with BENCH= for options of bench/run.
-# bench-docs puts the figures into docs/performance.md: on a quiet machine.
+# bench-docs puts the figures into docs/performance.md and keeps them as
+# bench/baseline.json, with which later runs compare: on a quiet machine.
 
 BENCH ?=
 BENCH_BINS := $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c))
@@ -12,7 +13,8 @@ bench: $(BIN) $(BENCH_BINS)
 	bench/run $(BENCH)
 
 bench-docs: $(BIN) $(BENCH_BINS)
-	bench/run --markdown $(BENCH) >build/bench/figures
+	bench/run --markdown --json bench/baseline.json $(BENCH) \
+		>build/bench/figures
 	docs/splice docs/performance.md figures <build/bench/figures
 
 .PHONY: bench bench-docs
