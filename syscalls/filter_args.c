@@ -102,7 +102,7 @@ static const struct argrule rules[] = {
 	IOC(TIOCOUTQ), IOC(FIONREAD), IOC31(TIOCGPTN), IOC(TIOCSPTLCK),
 	IOC31(TIOCGPTLCK), IOC(TIOCPKT), IOC31(TIOCGPKT),
 	IOC(TIOCGETD), IOC(TIOCSBRK), IOC(TIOCCBRK), IOC(TIOCMGET),
-	IOC(TIOCSIG), IOC31(TIOCGDEV),
+	IOC(TIOCSIG), IOC31(TIOCGDEV), IOC(TIOCGLCKTRMIOS),
 	/* descriptors and data; a clone's target must be open for writing, so
 	 * it is a store file; a read-only source only lends its blocks */
 	IOC(FIONBIO), IOC(FIOCLEX), IOC(FIONCLEX), IOC(FIOQSIZE),

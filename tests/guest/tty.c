@@ -41,12 +41,13 @@ static pid_t sh(int *m, const char *cmd)
 TEST(openpty_pair_talks)
 {
 	int m, s;
-	char name[64], b[8] = "";
+	char name[64], b[64] = "";
 	struct stat st;
 
 	OK(openpty(&m, &s, name, NULL, NULL));
 	CHECK(!strncmp(name, "/dev/pts/", 9));
 	CHECK(isatty(m) && isatty(s));
+	OK(ioctl(s, TIOCGLCKTRMIOS, b));
 	STREQ(ttyname(s), name);
 	OK(stat(name, &st));
 	CHECK(S_ISCHR(st.st_mode));
