@@ -17,4 +17,8 @@ bench-docs: $(BIN) $(BENCH_BINS)
 		>build/bench/figures
 	docs/splice docs/performance.md figures <build/bench/figures
 
-.PHONY: bench bench-docs
+# Cost per call from 10^2 to 10^5 files.
+bench-scale: $(BIN)
+	bench/scale.py --cloche $(BIN) $(BENCH)
+
+.PHONY: bench bench-docs bench-scale

@@ -42,6 +42,7 @@ void inode_put(struct inode *i)
 	if (i->ops->release)
 		i->ops->release(i);
 	inode_acl_forget(i);
+	i->sb->vfs->freed++;
 	free(i->link);
 	free(i);
 }

@@ -184,6 +184,18 @@ void vfs_poll(struct vfs *vfs)
 	dentry_prune(vfs);
 }
 
+bool vfs_trim_due(struct vfs *vfs)
+{
+	enum { TRIM_AFTER = 8000 }; /* inodes */
+	bool quiet = vfs->freed == vfs->freed_seen;
+
+	vfs->freed_seen = vfs->freed;
+	if (!quiet || vfs->freed < TRIM_AFTER)
+		return false;
+	vfs->freed = vfs->freed_seen = 0;
+	return true;
+}
+
 /* ---- mounts
  * ----------------------------------------------------------------------- */
 

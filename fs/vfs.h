@@ -394,6 +394,9 @@ int MUST_CHECK vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref,
  * lost its last descriptor, and that watched host trees changed. The loop
  * polls it and calls vfs_poll. */
 int vfs_poll_fd(struct vfs *vfs);
+/* Has much been freed, and nothing more since the last call? Then the heap may
+ * be given back to the host. Asked from time to time. */
+bool vfs_trim_due(struct vfs *vfs);
 void vfs_poll(struct vfs *vfs);
 
 /* A number for a program, by its virtual pid and command line, for

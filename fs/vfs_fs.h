@@ -244,9 +244,10 @@ struct vfs {
 	struct list supers;
 	unsigned next_dev;
 	uint64_t next_mnt_id;
-	struct htable objects;	/* (dev, ino): identify.c */
-	struct list origins;	/* of renamed directories; dentry.c */
-	struct list watch_kept; /* watch.c */
+	struct htable objects;	  /* (dev, ino): identify.c */
+	struct list origins;	  /* of renamed directories; dentry.c */
+	size_t freed, freed_seen; /* inodes, for vfs_trim_due */
+	struct list watch_kept;	  /* watch.c */
 	unsigned watch_kept_count;
 	bool watched;		     /* a guest has once watched something */
 	struct hostwatch *hostwatch; /* owned; overlay_watch.c */

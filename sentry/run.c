@@ -9,6 +9,7 @@
 #include "run_priv.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
@@ -508,6 +509,20 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+enum { HEAP_KEPT = 1 << 20 };
+
+/* What many files took is the host's again when they have gone. */
+static void give_back(struct sentry *s)
+{
+	bool due;
+
+	sentry_lock(s);
+	due = vfs_trim_due(s->vfs);
+	sentry_unlock(s);
+	if (due)
+		malloc_trim(0);
+}
+
 enum {
 	P_JAIL,
 	P_SIGNAL,
@@ -552,6 +567,7 @@ static void loop_once(struct run *r)
 	    now_ms() - r->sampled_ms >= LIMITS_TICK_MS) {
 		r->sampled_ms = now_ms();
 		sample_limits(r);
+		give_back(s);
 	}
 	if (p[P_WAKE].revents && read(workers_wake_fd(s), &n, sizeof(n)) < 0)
 		return;
@@ -621,6 +637,10 @@ int sentry_run(struct config *cfg)
 	bool keeps = sv && sv->keeps;
 	int ret;
 
+	/* Fixed, so that the end of a thread's heap is given back as well:
+	 * malloc would raise them with each large block. */
+	mallopt(M_MMAP_THRESHOLD, HEAP_KEPT);
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
 	outside_http_read(s, cfg);
 	default_limits(&cfg->limits);
 	raise_nofile(cfg);
