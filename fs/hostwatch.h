@@ -11,9 +11,10 @@
  *
  * Laws:
  * 1. A mark is set before what it guards is looked up; what was known before
- *    counts as unknown. [hostwatch_test: *]
+ *    counts as unknown. [hostchange_test: random_changes_are_never_seen_late]
  * 2. Whatever cannot be told makes the mark go, or is told as HOST_ALL: a
  *    directory without mark is asked for each time.
+ *    [hostchange_test: overflow_of_the_queue_makes_all_stale]
  * 3. The instance is the sentry's alone: no guest has a descriptor of it.
  *
  * Watches are refused (the caller asks each time, as without inotify) for file
