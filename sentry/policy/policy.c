@@ -266,8 +266,10 @@ void policy_show(const struct policy *p, struct strbuf *out)
 		strbuf_puts(out, "secrets, not shown (the program may make its "
 				 "own in memory):\n");
 	for (size_t i = 0; i < p->nsecrets; i++)
-		strbuf_printf(out, "  %s  (%s)\n", p->secrets[i].pattern,
-			      p->secrets[i].why);
+		strbuf_printf(out, "  %s  (%s%s)\n", p->secrets[i].pattern,
+			      p->secrets[i].why,
+			      p->secrets[i].standin ? "; a made-up one is shown"
+						    : "");
 	if (!p->nplaces || p->places[0].kind != PLACE_CLOSED ||
 	    p->places[0].len)
 		strbuf_puts(out, "everything else: shown as the user may read "
