@@ -7,6 +7,7 @@
 #include "overlay_fixture.h"
 #include "../../fs/snapshot.h"
 
+#include <sys/xattr.h>
 #include <time.h>
 
 static struct fixture f;
@@ -194,6 +195,34 @@ static void tmpfile_link(const char *v, const char *r)
 		close(b);
 }
 
+/* user.* of what is no link: set, asked for, removed. */
+static void attribute(const char *v, const char *r, unsigned n)
+{
+	struct vfs_at at = {NULL, v};
+	struct vref ref = {0};
+	char name[] = "user.0", a[16] = "", b[16] = "";
+	int x, y;
+
+	if (getxattr(real, name, b, sizeof(b)) < 0 && errno == EOPNOTSUPP)
+		return;
+	name[5] = (char)('0' + n % 3);
+	if (vfs_lookup(&f.ctx, &at, 0, &ref) < 0)
+		return;
+	if (n % 5 == 0) {
+		check("removexattr", v, vfs_removexattr(&f.ctx, &ref, name),
+		      ret_of(lremovexattr(r, name)));
+	} else if (n % 5 < 3) {
+		check("setxattr", v,
+		      vfs_setxattr(&f.ctx, &ref, name, &n, n % 4, n % 3),
+		      ret_of(lsetxattr(r, name, &n, n % 4, (int)(n % 3))));
+	}
+	x = (int)vfs_getxattr(&f.ctx, &ref, name, a, sizeof(a));
+	y = ret_of((int)lgetxattr(r, name, b, sizeof(b)));
+	cr_assert(x == y && !memcmp(a, b, sizeof(a)), "%s of %s: %d, not %d",
+		  name, v, x, y);
+	vref_put(&ref);
+}
+
 static void one_operation(void)
 {
 	char s1[64], s2[64], v[128], r[128], v2[128], r2[128];
@@ -204,7 +233,7 @@ static void one_operation(void)
 	random_path(s2, sizeof(s2));
 	both(s1, v, r);
 	both(s2, v2, r2);
-	switch (rnd(16)) {
+	switch (rnd(18)) {
 	case 0:
 		write_both(v, r, O_APPEND);
 		break;
@@ -261,6 +290,15 @@ static void one_operation(void)
 		break;
 	case 15:
 		tmpfile_link(v, r);
+		break;
+	case 16:
+		check("rename to a free name", v,
+		      fx_rename(&f, v, v2, RENAME_NOREPLACE),
+		      ret_of(renameat2(AT_FDCWD, r, AT_FDCWD, r2,
+				       RENAME_NOREPLACE)));
+		break;
+	case 17:
+		attribute(v, r, n);
 		break;
 	}
 }
@@ -455,7 +493,7 @@ enum { SNAPSHOTS = 1 << 30 };
 static void run(unsigned flags)
 {
 	const char *s = getenv("OVERLAY_SEED"), *o = getenv("OVERLAY_OPS");
-	unsigned ops = o ? (unsigned)atoi(o) : 20000;
+	unsigned ops = o ? (unsigned)atoi(o) : 25000;
 
 	seed = s ? strtoull(s, NULL, 0) : SEED;
 	if (seed == 0)
