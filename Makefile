@@ -76,6 +76,10 @@ OBJS += $(FILTERDATA)
 
 all: $(BIN)
 
+# Embedded as they are.
+AGENTS := $(wildcard sentry/policy/agents/*.yaml)
+$(B)/sentry/policy/agents.o build/obj-fuzz/sentry/policy/agents.o: $(AGENTS)
+
 # Adds the embedded loader stub to OBJS.
 include loader/stub.mk
 include tests/tests.mk

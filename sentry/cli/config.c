@@ -272,6 +272,10 @@ const struct opt cli_run_options[] = {
 	 "the sandbox stays when the command has ended, until stop or rm"},
 	{"policy", 0, "FILE", OPT_CALL, 0, opt_policy,
 	 "rules from a file; none: not even those of your own"},
+	{"git", 0, "HOST", OPT_CALL, 0, opt_git,
+	 "your own git's credential for a host, put into requests outside"},
+	{"agent", 0, "NAME", OPT_CALL, 0, opt_agent,
+	 "a preset for a coding agent: its state, service and key"},
 	{"net-allow", 0, "HOST[:PORTS]", OPT_CALL, 0, opt_net_allow,
 	 "let a host, *.host, address or network be reached"},
 	{"net-deny", 0, "HOST[:PORTS]", OPT_CALL, 0, opt_net_deny,
@@ -463,6 +467,7 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 	o.cfg.audit_head_fd = -1;
 	o.cfg.costs_fd = -1;
 	o.cfg.profile = "agent";
+	o.asks = strcmp(command, "policy") == 0;
 	first = config_policies(&o, argc, argv);
 	if (!first)
 		first = cli_options(command, cli_run_options, &o, argc, argv);

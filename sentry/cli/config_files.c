@@ -72,7 +72,8 @@ static char *host_missing(const struct run_options *o, const char *whole,
 
 	if (!e || errno != ENOENT)
 		return NULL;
-	if (e->missing == MISSING_SKIPPED) {
+	if (e->missing == MISSING_SKIPPED ||
+	    (e->missing == MISSING_MADE && o->asks)) {
 		errno = 0;
 		return NULL;
 	}

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "config_priv.h"
+#include "../policy/agents.h"
 #include "../policy/doc.h"
 
 enum { FILES_MAX = 16 };
@@ -20,6 +21,8 @@ enum { FILES_MAX = 16 };
 struct named {
 	const char *file[FILES_MAX];
 	size_t count;
+	const char *agent[FILES_MAX];
+	size_t nagents;
 	const char *workdir;
 	bool too_many;
 };
@@ -30,9 +33,14 @@ static int note(void *arg, const char *name, const char *value)
 
 	if (strcmp(name, "workdir") == 0)
 		n->workdir = value;
+	if (strcmp(name, "agent") == 0) {
+		n->too_many |= n->nagents == FILES_MAX;
+		if (!n->too_many)
+			n->agent[n->nagents++] = value;
+	}
 	if (strcmp(name, "policy") != 0)
 		return 0;
-	n->too_many = n->count == FILES_MAX;
+	n->too_many |= n->count == FILES_MAX;
 	if (!n->too_many)
 		n->file[n->count++] = value;
 	return 0;
@@ -45,6 +53,19 @@ int opt_policy(void *t, const char *value, struct strbuf *err)
 	if (*value)
 		return 0;
 	strbuf_puts(err, "--policy: a FILE, or none, was expected");
+	return -EINVAL;
+}
+
+/* Read before, too. */
+int opt_agent(void *t, const char *value, struct strbuf *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+	(void)t;
+	if (*value && !value[strspn(value, letters)])
+		return 0;
+	strbuf_puts(err, "--agent: a name was expected");
 	return -EINVAL;
 }
 
@@ -96,18 +117,13 @@ static char *read_all(const char *path, size_t *len, bool own)
 	return text;
 }
 
-static int read_file(struct run_options *o, const char *path, const char *name,
-		     bool own)
+static int read_text(struct run_options *o, const char *name, const char *text,
+		     size_t len)
 {
 	struct policy_file_sink sink = {apply, o};
-	AUTO_FREE char *text = NULL;
 	struct strbuf err;
-	size_t len = 0;
 	int ret;
 
-	text = read_all(path, &len, own);
-	if (!text)
-		return -EINVAL;
 	strbuf_init(&err, 0);
 	ret = policy_file_read(name, text, len, &sink, &err);
 	if (ret)
@@ -116,16 +132,26 @@ static int read_file(struct run_options *o, const char *path, const char *name,
 	return ret;
 }
 
-/* Its path, if it is there; owned. */
-static char *own_file(void)
+static int read_file(struct run_options *o, const char *path, const char *name,
+		     bool own)
+{
+	size_t len = 0;
+	AUTO_FREE char *text = read_all(path, &len, own);
+
+	return text ? read_text(o, name, text, len) : -EINVAL;
+}
+
+/* The path of a file in the user's configuration folder, if it is there; owned.
+ */
+static char *own_file(const char *name)
 {
 	const char *dir = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	char *path;
 
 	if (dir && *dir == '/')
-		path = xasprintf("%s/cloche/policy.yaml", dir);
+		path = xasprintf("%s/cloche/%s", dir, name);
 	else if (home && *home == '/')
-		path = xasprintf("%s/.config/cloche/policy.yaml", home);
+		path = xasprintf("%s/.config/cloche/%s", home, name);
 	else
 		return NULL;
 	if (access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
@@ -141,6 +167,36 @@ int config_policy_file(struct run_options *o, const char *path)
 	return read_file(o, path, slash ? slash + 1 : path, false);
 }
 
+/* The user's own preset of that name, or the one that comes with cloche. */
+static int read_agent(struct run_options *o, const char *name)
+{
+	AUTO_FREE char *label = xasprintf("agents/%s.yaml", name);
+	AUTO_FREE char *own = NULL;
+	const char *text = agents_find(name);
+	struct strbuf err;
+
+	strbuf_init(&err, 0);
+	if (opt_agent(NULL, name, &err)) {
+		log_info("%s", err.data);
+		strbuf_fini(&err);
+		return -EINVAL;
+	}
+	strbuf_fini(&err);
+	own = own_file(label);
+	if (own)
+		return read_file(o, own, own, true);
+	if (text)
+		return read_text(o, label, text, strlen(text));
+	strbuf_init(&err, 0);
+	for (size_t i = 0; agents_name(i); i++)
+		strbuf_printf(&err, " %s", agents_name(i));
+	log_info("--agent %s: no such preset; there are%s, and your own in "
+		 "~/.config/cloche/agents/NAME.yaml",
+		 name, err.data);
+	strbuf_fini(&err);
+	return -EINVAL;
+}
+
 int config_policies(struct run_options *o, int argc, char **argv)
 {
 	AUTO_FREE char *base = NULL;
@@ -150,13 +206,15 @@ int config_policies(struct run_options *o, int argc, char **argv)
 
 	opt_each(cli_run_options, argc, argv, note, &n);
 	if (n.too_many) {
-		log_info("--policy: at most %d files", FILES_MAX);
+		log_info("--policy, --agent: at most %d of each", FILES_MAX);
 		return -EINVAL;
 	}
 	base = n.workdir ? config_absolute(o, n.workdir) : NULL;
 	o->base = base;
-	if (!n.count && (own = own_file()))
+	if (!n.count && (own = own_file("policy.yaml")))
 		ret = read_file(o, own, own, true);
+	for (size_t i = 0; !ret && i < n.nagents; i++)
+		ret = read_agent(o, n.agent[i]);
 	for (size_t i = 0; !ret && i < n.count; i++)
 		if (strcmp(n.file[i], "none") != 0)
 			ret = config_policy_file(o, n.file[i]);

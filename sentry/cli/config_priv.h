@@ -15,6 +15,7 @@ struct run_options {
 	char *host_workdir; /* --workdir, as given */
 	const char *user;   /* --user, as given */
 	char *guest_home;   /* HOME inside, where it is not the caller's */
+	bool asks;	    /* policy show, check: nothing is made or run */
 	const char *base;   /* relative paths begin here; NULL: where we are */
 	/* of a policy file's entry; NULL: an option */
 	const struct policy_option *entry;
@@ -34,12 +35,16 @@ int opt_root(void *t, const char *value, struct strbuf *err);
  * message. */
 int MUST_CHECK config_identity(struct run_options *o);
 
+/* ---- config_git.c ---- */
+int opt_git(void *t, const char *value, struct strbuf *err);
+
 /* ---- config_policy.c: --policy and the user's own file ---- */
 /* Reads what argv names, before the options themselves, which win. 0, or
  * -EINVAL after a message. */
 int MUST_CHECK config_policies(struct run_options *o, int argc, char **argv);
 /* One file named by a command; 0, or -EINVAL after a message. */
 int MUST_CHECK config_policy_file(struct run_options *o, const char *path);
+int opt_agent(void *t, const char *value, struct strbuf *err);
 int opt_policy(void *t, const char *value, struct strbuf *err);
 
 /* ---- config.c ---- */

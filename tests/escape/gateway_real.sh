@@ -57,6 +57,7 @@ cert() # of the servers, by a CA that programs are told of
 		-out "$srv/cert.pem"
 }
 cert 2>/dev/null
+echo "me:$(openssl passwd -apr1 geheim)" >"$srv/htpasswd"
 
 cat >"$srv/nginx.conf" <<N
 pid $srv/nginx.pid; error_log $srv/error.log; daemon off;
@@ -71,6 +72,10 @@ http {
 		ssl_certificate $srv/cert.pem; ssl_certificate_key $srv/key.pem;
 		root $srv/www;
 		location /cgi-bin/ { proxy_pass http://127.0.0.1:8099; }
+		location /private/ {
+			auth_basic x; auth_basic_user_file $srv/htpasswd;
+			proxy_pass http://127.0.0.1:8099/cgi-bin/;
+		}
 		location /echo { return 200 "\$request_method \$http_x_y"; }
 	}
 }
@@ -294,6 +299,29 @@ if [ "$(id -u)" = 0 ] && have sshd && have ssh; then
 	echo "get '"$srv/www/big"' left/big" | sftp -q -F none -i key -o UserKnownHostsFile=kh -o StrictHostKeyChecking=no -b - root@www.example.test >/dev/null
 	cksum left/big'
 fi
+
+# ---- git's own credential, put in outside ----
+private=https://www.example.test/private/git/repo.git
+cat >"$HOME/.gitconfig" <<'G'
+[credential]
+	helper = "!f() { echo username=me; echo password=geheim; }; f"
+G
+git_private() # options
+{
+	${drop:-} "$CLOCHE" run --quiet --audit git.jsonl --net-ca ca.pem \
+		"$@" -- sh -c 'export GIT_TERMINAL_PROMPT=0; rm -rf left
+		git clone -q '$private' left && cat left/file; env; cat ~/.gitconfig
+		git -C left config -l' 2>&1
+}
+git_private --git www.example.test >git.out
+check git-credential grep -qx text git.out
+check git-credential-is-not-inside sh -c '! grep -q geheim git.out git.jsonl'
+check git-credential-needs-the-option sh -c '! grep -qx text "$0"' <(
+	git_private --net-allow www.example.test)
+mkdir evil && (cd evil && git init -q . && git config credential.helper \
+	'!f() { touch ../ran; echo username=x; echo password=y; }; f' &&
+	${drop:-} "$CLOCHE" run --quiet --git www.example.test -- true 2>/dev/null)
+check git-of-the-project-is-not-asked sh -c '! [ -e ran ]'
 
 # ---- names, with real servers ----
 # py RULE TEXT

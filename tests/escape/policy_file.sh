@@ -67,6 +67,26 @@ echo '{' >../.config/cloche/policy.yaml
 show >/dev/null
 check bad-own-file-stops same $? 125
 
+# ---- presets ----
+rm ../.config/cloche/policy.yaml
+agent() { HOME=$(realpath ..) inside --agent "$@"; }
+HOME=$(realpath ..) "$CLOCHE" policy show --agent claude >out 2>&1
+check preset-is-shown grep -q 'agents/claude.yaml' out
+check showing-makes-nothing sh -c '! [ -e ../.claude ]'
+agent claude -- sh -c 'echo login >~/.claude/state'
+check state-is-kept same "$(cat ../.claude/state)" login
+check state-is-seen same "$(agent claude -- sh -c 'cat ~/.claude/state')" login
+check key-stays-outside same "$(ANTHROPIC_API_KEY=geheim agent claude -- sh -c \
+	'case $ANTHROPIC_API_KEY in "" | *geheim*) echo bad ;; *) echo ok ;; esac')" ok
+mkdir -p ../.config/cloche/agents
+printf 'version: 1\nenv: [MINE=1]\n' >../.config/cloche/agents/mine.yaml
+check own-preset same "$(agent mine -- sh -c 'echo $MINE')" 1
+agent none -- true
+check no-preset same $? 125
+check no-preset-says says 'no such preset'
+agent ../policy -- true
+check preset-is-a-name same $? 125
+
 # ---- mistakes ----
 # bad STATUS-TEXT YAML
 bad()
