@@ -19,55 +19,16 @@ static bool refuse(struct gw *gw, struct hconn *c, unsigned status,
 	return true;
 }
 
-/* "name[:port]" as of a Host header, canonical: NULL, or why not. port stays
- * if none is given. */
-static const char *host_canon(struct http_str s, char host[NETHOST_SIZE],
-			      uint16_t *port)
-{
-	static const char none[] = "a Host that is none";
-	size_t len = s.len, i;
-	struct netaddr a;
-	unsigned v = 0;
-
-	if (s.len && s.p[0] == '[') {
-		const char *end = memchr(s.p, ']', s.len);
-
-		if (!end || netaddr_parse(s.p + 1, (size_t)(end - s.p - 1), &a))
-			return none;
-		netaddr_format(&a, host);
-		len = (size_t)(end + 1 - s.p);
-	} else {
-		const char *colon = s.len ? memchr(s.p, ':', s.len) : NULL;
-
-		len = colon ? (size_t)(colon - s.p) : s.len;
-		if (!netaddr_parse(s.p, len, &a))
-			netaddr_format(&a, host);
-		else if (nethost_canon(s.p, len, host))
-			return none;
-	}
-	if (len == s.len)
-		return NULL;
-	for (i = len + 1; i < s.len && v < 65536; i++) {
-		if (s.p[i] < '0' || s.p[i] > '9')
-			return none;
-		v = v * 10 + (unsigned)(s.p[i] - '0');
-	}
-	if (s.p[len] != ':' || !v || v > 65535)
-		return none;
-	*port = (uint16_t)v;
-	return NULL;
-}
-
 /* Who is asked: c->host; NULL, or why that cannot be. */
 static const char *judge_host(struct gw *gw, struct hconn *c, unsigned *status)
 {
 	char host[NETHOST_SIZE], other[NETHOST_SIZE];
 	uint16_t port = c->info.port, port2 = port;
-	const char *why = host_canon(head.host, host, &port);
+	const char *why = http_host_read(head.host, host, &port);
 
 	*status = 400;
 	if (!why && target.authority.p)
-		why = host_canon(target.authority, other, &port2);
+		why = http_host_read(target.authority, other, &port2);
 	if (why)
 		return why;
 	if (target.authority.p &&
@@ -90,8 +51,7 @@ static void put_rule(const struct hconn *c, const struct http_verdict *v,
 		     struct httpmsg *m)
 {
 	if (v->rule)
-		snprintf(m->rule, sizeof(m->rule), "--http-allow %s",
-			 v->rule->text);
+		http_rule_name(v->rule, m->rule, sizeof(m->rule));
 	else if (c->secrets[0])
 		snprintf(m->rule, sizeof(m->rule), "--inject %.80s",
 			 c->secrets);

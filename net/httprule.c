@@ -189,6 +189,22 @@ int http_rule_add(struct http_policy *p, const char *text,
 	return 0;
 }
 
+void http_rule_set_origin(struct http_policy *p, const char *origin)
+{
+	struct http_rule *r = &p->rules[p->nrules - 1];
+
+	free(r->origin);
+	r->origin = origin ? xstrdup(origin) : NULL;
+}
+
+void http_rule_name(const struct http_rule *r, char *out, size_t size)
+{
+	if (r->origin)
+		snprintf(out, size, "%s", r->origin);
+	else
+		snprintf(out, size, "--http-allow %s", r->text);
+}
+
 char *http_rule_net(const struct http_rule *r)
 {
 	const char *left = strchr(r->host, ':') ? "[" : "";
@@ -363,6 +379,7 @@ void http_policy_fini(struct http_policy *p)
 	for (size_t i = 0; i < p->nrules; i++) {
 		free(p->rules[i].path);
 		free(p->rules[i].text);
+		free(p->rules[i].origin);
 	}
 	free(p->rules);
 	free(p->injects);
@@ -451,4 +468,41 @@ struct http_verdict http_match(const struct http_policy *p,
 		}
 	}
 	return v;
+}
+
+const char *http_host_read(struct http_str s, char host[NETHOST_SIZE],
+			   uint16_t *port)
+{
+	static const char none[] = "a Host that is none";
+	size_t len = s.len, i;
+	struct netaddr a;
+	unsigned v = 0;
+
+	if (s.len && s.p[0] == '[') {
+		const char *end = memchr(s.p, ']', s.len);
+
+		if (!end || netaddr_parse(s.p + 1, (size_t)(end - s.p - 1), &a))
+			return none;
+		netaddr_format(&a, host);
+		len = (size_t)(end + 1 - s.p);
+	} else {
+		const char *colon = s.len ? memchr(s.p, ':', s.len) : NULL;
+
+		len = colon ? (size_t)(colon - s.p) : s.len;
+		if (!netaddr_parse(s.p, len, &a))
+			netaddr_format(&a, host);
+		else if (nethost_canon(s.p, len, host))
+			return none;
+	}
+	if (len == s.len)
+		return NULL;
+	for (i = len + 1; i < s.len && v < 65536; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return none;
+		v = v * 10 + (unsigned)(s.p[i] - '0');
+	}
+	if (s.p[len] != ':' || !v || v > 65535)
+		return none;
+	*port = (uint16_t)v;
+	return NULL;
 }

@@ -48,8 +48,9 @@ struct http_rule {
 	char host[NETHOST_SIZE]; /* canonical; an address as its text */
 	unsigned nports;	 /* 0: 80 and 443 */
 	uint16_t ports[HTTP_PORTS_MAX];
-	char *path; /* NULL: all; owned */
-	char *text; /* as written; owned */
+	char *path;   /* NULL: all; owned */
+	char *text;   /* as written; owned */
+	char *origin; /* "policy.yaml:4"; owned; NULL: an option */
 };
 
 enum http_inject_kind {
@@ -86,6 +87,14 @@ int MUST_CHECK http_rule_add(struct http_policy *p, const char *text,
 			     struct http_error *err);
 int MUST_CHECK http_inject_add(struct http_policy *p, const char *text,
 			       struct http_error *err);
+/* Of the rule added last; copied; NULL: an option. */
+void http_rule_set_origin(struct http_policy *p, const char *origin);
+/* What a record and a person are told decided. */
+void http_rule_name(const struct http_rule *r, char *out, size_t size);
+/* "name[:port]" as of a Host header, made canonical: NULL, or why not. port
+ * stays if none is given. */
+const char *http_host_read(struct http_str s, char host[NETHOST_SIZE],
+			   uint16_t *port);
 /* The rule's host and ports as --net-allow takes them; to be freed. */
 char *http_rule_net(const struct http_rule *r);
 /* Every injection's secret exists: NULL, or the name of one that does not.

@@ -62,6 +62,7 @@ struct config {
 	/* --http-allow, --secret, --inject, --secret-env, as given */
 	struct config_texts {
 		char **text;
+		char **origin; /* each "policy.yaml:4"; NULL: the option */
 		size_t count;
 	} http, secrets, injects, secret_env;
 	char *net_ca; /* --net-ca FILE, absolute, or NULL */

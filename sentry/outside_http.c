@@ -77,10 +77,12 @@ void outside_http_read(struct sentry *s, struct config *cfg)
 	h = xcalloc(1, sizeof(*h));
 	h->sock = -1;
 	p = &h->policy;
-	for (size_t i = 0; i < cfg->http.count; i++)
+	for (size_t i = 0; i < cfg->http.count; i++) {
 		if (http_rule_add(p, cfg->http.text[i], &e))
 			die("--http-allow %s: expected %s", cfg->http.text[i],
 			    e.expected);
+		http_rule_set_origin(p, cfg->http.origin[i]);
+	}
 	for (size_t i = 0; i < cfg->injects.count; i++)
 		if (http_inject_add(p, cfg->injects.text[i], &e))
 			die("--inject %s: expected %s", cfg->injects.text[i],
@@ -270,7 +272,10 @@ static void on_request(struct sentry *s, const struct httpmsg *m)
 	}
 	snprintf(ev.rule, sizeof(ev.rule), "%s", m->rule);
 	record(s, "http", m, &ev);
-	if (!audit_flush(s->audit) && httpack_send(h->sock, m->id))
+	/* Without a destination there is nothing to wait for. */
+	if (s->cfg->audit && audit_flush(s->audit))
+		return;
+	if (httpack_send(h->sock, m->id))
 		log_debug("the gateway does not read");
 }
 

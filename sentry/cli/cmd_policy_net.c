@@ -155,8 +155,11 @@ static int read_policy(const struct config *cfg, struct http_policy *p)
 	int ret = 0;
 
 	memset(p, 0, sizeof(*p));
-	for (size_t i = 0; !ret && i < cfg->http.count; i++)
+	for (size_t i = 0; !ret && i < cfg->http.count; i++) {
 		ret = http_rule_add(p, cfg->http.text[i], &e);
+		if (!ret)
+			http_rule_set_origin(p, cfg->http.origin[i]);
+	}
 	for (size_t i = 0; !ret && i < cfg->injects.count; i++)
 		ret = http_inject_add(p, cfg->injects.text[i], &e);
 	return ret;
@@ -165,12 +168,18 @@ static int read_policy(const struct config *cfg, struct http_policy *p)
 static int say_http(const char *method, const char *url,
 		    const struct http_verdict *v)
 {
-	printf("%s: http %s %s, rule %s%s\n", v->allowed ? "allow" : "refused",
-	       method, url,
-	       v->rule	    ? "--http-allow "
-	       : v->allowed ? "--inject alone, all requests"
-			    : "default",
-	       v->rule ? v->rule->text : "");
+	char rule[256] = "--http-allow";
+
+	if (v->rule)
+		http_rule_name(v->rule, rule, sizeof(rule));
+	else if (v->allowed)
+		snprintf(rule, sizeof(rule), "--inject alone, all requests");
+	printf("%s: http %s %s, rule %s", v->allowed ? "allow" : "refused",
+	       method, url, rule);
+	if (!v->allowed)
+		printf("; to allow: --http-allow '%s %.*s'", method,
+		       (int)strcspn(url, "?#"), url);
+	printf("\n");
 	return v->allowed ? 0 : 1;
 }
 

@@ -8,10 +8,13 @@
 #include "../../net/allow.h"
 #include "../../net/httprule.h"
 
-static void keep(struct config_texts *t, const char *value)
+static void keep(const struct run_options *o, struct config_texts *t,
+		 const char *value)
 {
 	t->text = realloc(t->text, (t->count + 1) * sizeof(*t->text));
-	BUG_ON(!t->text);
+	t->origin = realloc(t->origin, (t->count + 1) * sizeof(*t->origin));
+	BUG_ON(!t->text || !t->origin);
+	t->origin[t->count] = o->entry ? xstrdup(o->entry->origin) : NULL;
 	t->text[t->count++] = xstrdup(value);
 }
 
@@ -42,7 +45,7 @@ int opt_http_allow(void *t, const char *value, struct strbuf *err)
 	if (!ret)
 		ret = config_add_net(o, true, net, err);
 	if (!ret)
-		keep(&o->cfg.http, value);
+		keep(o, &o->cfg.http, value);
 	return ret;
 }
 
@@ -73,7 +76,7 @@ int opt_secret(void *t, const char *value, struct strbuf *err)
 		strbuf_printf(err, "--secret: expected %s", what);
 		return -EINVAL;
 	}
-	keep(&cfg->secrets, value);
+	keep(t, &cfg->secrets, value);
 	return 0;
 }
 
@@ -87,7 +90,7 @@ int opt_inject(void *t, const char *value, struct strbuf *err)
 	http_policy_fini(&scratch);
 	if (ret)
 		return bad(err, "inject", value, &e);
-	keep(&cfg->injects, value);
+	keep(t, &cfg->injects, value);
 	return 0;
 }
 
@@ -105,7 +108,7 @@ int opt_secret_env(void *t, const char *value, struct strbuf *err)
 		strbuf_puts(err, ": VAR=NAME was expected, NAME of a --secret");
 		return -EINVAL;
 	}
-	keep(&cfg->secret_env, value);
+	keep(t, &cfg->secret_env, value);
 	return 0;
 }
 
@@ -187,7 +190,10 @@ static void texts_fini(struct config_texts *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		free(t->text[i]);
+	for (size_t i = 0; i < t->count; i++)
+		free(t->origin[i]);
 	free(t->text);
+	free(t->origin);
 }
 
 void config_http_fini(struct config *cfg)

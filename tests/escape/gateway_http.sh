@@ -138,6 +138,11 @@ fi
 check with-openssl run "${www[@]}" -- sh -c "openssl s_client -CApath \
 	/etc/ssl/certs -verify_return_error -connect www.example.test:443 \
 	-servername www.example.test </dev/null"
+keys() { run "${www[@]}" -- keytool -list -storepass changeit -keystore \
+	/etc/ssl/certs/java/cacerts | grep -c '^ca.*trustedCertEntry'; }
+if [ -e /etc/ssl/certs/java/cacerts ] && command -v keytool >/dev/null; then
+	check java-store [ "$(keys)" -gt 100 ]
+fi
 check not-trusted-elsewhere gives '' run --net-allow www.example.test -- sh -c \
 	'ls /run/cloche | grep ca.pem; env | grep SSL_CERT; true'
 check no-change-by-it gives '' run "${www[@]}" --diff -- true
@@ -216,6 +221,15 @@ if [ "$(id -u)" = 0 ] && [ -z "${drop:-}" ]; then
 fi
 : >stop
 wait $job
+
+# ---- asked without a run ----
+asked() { "$CLOCHE" policy check http "$1" "$2" "${www[@]}" \
+	--net-allow pass.example.test; }
+check asked-allowed asked GET https://www.example.test/ok/x
+check asked-refused refused asked GET https://www.example.test/no
+check asked-says grep -q "rule --http-allow; to allow: --http-allow .GET https" out
+check asked-host-alone asked PUT https://pass.example.test/x
+check asked-ambiguous refused asked GET https://www.example.test/ok/%2fx
 
 # ---- the options' own errors ----
 says() { refused run "${@:2}" -- true && grep -qF -e "$1" out; }

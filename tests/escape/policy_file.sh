@@ -152,11 +152,11 @@ ask_http()
 	"$CLOCHE" policy check ../http.yaml http "$3" "$4" >err 2>&1
 	same $? "$1" && says "$2"
 }
-check ask-http ask_http 0 'rule --http-allow GET,HEAD' GET \
+check ask-http ask_http 0 'rule http.yaml:3' GET \
 	'https://api.example.test/repos/a/../b?q=1'
-check ask-http-path ask_http 1 'rule default' GET \
+check ask-http-path ask_http 1 'rule --http-allow; to allow' GET \
 	https://api.example.test/repos/../x
-check ask-http-method ask_http 1 'rule default' PUT \
+check ask-http-method ask_http 1 'rule --http-allow; to allow' PUT \
 	https://api.example.test/repos/a
 check ask-http-passes ask_http 0 'rule http.yaml:4' PUT \
 	https://open.example.test/x
