@@ -180,7 +180,7 @@ static void make_vfs(struct run *r)
 		.map_owner = s->cfg->virtual_ids && geteuid() != 0,
 		.host_uid = geteuid(),
 		.host_gid = getegid(),
-		.standins = s->cfg->virtual_ids || s->cfg->virtual_root,
+		.standins = s->cfg->virtual_ids,
 		.quota_bytes = s->cfg->limits.disk,
 	};
 	int ret = vfs_new(&vc, &s->vfs);

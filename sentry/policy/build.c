@@ -66,7 +66,7 @@ static void build_place(struct policy *p, enum place_kind kind,
 static void build_secret(struct policy *p, const struct curated *c,
 			 const char *home)
 {
-	bool standins = p->cfg->virtual_root || p->cfg->virtual_ids;
+	bool standins = p->cfg->virtual_ids;
 	struct secret *s;
 
 	if (*c->path != '/' && !home)
