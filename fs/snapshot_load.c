@@ -205,6 +205,7 @@ static void node_lower(struct reader *r, struct ov_node *n,
 	bool known = n->has_lower;
 
 	n->lst = d->lower.lst;
+	n->known = false;
 	n->lborn = d->lower.born;
 	n->has_lower = true;
 	if (known && n->dir) {
@@ -270,6 +271,7 @@ static void node_fill(struct reader *r, struct ov_node *n,
 	n->xattr_own = f & SNAP_XATTR_OWN;
 	n->standin = f & SNAP_STANDIN;
 	n->inode->gone = f & SNAP_GONE;
+	inode_acl_forget(n->inode);
 	n->inode->mode = s->mode & 07777;
 	n->inode->uid = s->uid;
 	n->inode->gid = s->gid;

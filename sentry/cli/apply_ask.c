@@ -4,6 +4,7 @@
  *
  * The names are the guest's: shown escaped.
  */
+#include "../audit/audit.h"
 #include "changes.h"
 
 #include <strings.h>
@@ -258,6 +259,9 @@ static int commit(struct talk *t, struct apply *a)
 	bool half;
 	int ret;
 
+	if (apply_count(a) && t->r->announce &&
+	    t->r->announce(t->r->arg, t->r, apply_count(a)))
+		return CLI_FAILED;
 	t->progress = isatty(2) && apply_count(a) > 16;
 	ret = apply_commit(a, &half, &path);
 	if (t->progress)
@@ -421,9 +425,36 @@ static bool any_change(struct change_source *src)
 	return any;
 }
 
-int cli_apply_ask(const struct config *cfg, struct vfs *vfs)
+/* After a run the stream is still open. */
+static int record(void *arg, const struct apply_request *r, size_t changes)
 {
-	struct apply_request r = {.root = cfg->project, .last = true};
+	struct audit_event ev = {.call = "apply", .verdict = AUDIT_ALLOW};
+	struct audit *audit = arg;
+	struct strbuf args;
+	int ret;
+
+	strbuf_init(&args, 0);
+	strbuf_puts(&args, "{\"root\":");
+	strbuf_json_string(&args, r->root, strlen(r->root));
+	strbuf_printf(&args, ",\"changes\":%zu}", changes);
+	ev.args = args.data;
+	ev.args_len = args.len;
+	audit_emit(audit, &ev);
+	ret = audit_flush(audit);
+	strbuf_fini(&args);
+	if (ret)
+		log_info("the audit stream cannot be written, so nothing is "
+			 "applied");
+	return ret;
+}
+
+int cli_apply_ask(const struct config *cfg, struct vfs *vfs,
+		  struct audit *audit)
+{
+	struct apply_request r = {.root = cfg->project,
+				  .last = true,
+				  .announce = audit ? record : NULL,
+				  .arg = audit};
 	struct change_source src;
 	int ret;
 

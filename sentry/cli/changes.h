@@ -28,6 +28,12 @@ struct apply_request {
 	FILE *tty;     /* ask there; NULL: never ask */
 	bool last;     /* the changes end with this process */
 	bool declined; /* out: the answer was no */
+	/* Called before the first step: the record of it must reach the audit
+	 * stream. Nonzero, after a message: nothing is done. NULL: no stream.
+	 */
+	int (*announce)(void *arg, const struct apply_request *r,
+			size_t changes);
+	void *arg;
 };
 
 /* Applies, or says why not. 0, 1 (refused, or not wanted), or 125. */

@@ -85,6 +85,7 @@ void cli_after(const struct config *cfg, struct vfs *vfs, struct audit *audit);
 void cli_print_denials(const struct strbuf *text);
 /* Lists the changes, asks on the terminal, and brings them to the host. 0 (also
  * when the answer was no), or 125: a conflict or a failure. */
-int cli_apply_ask(const struct config *cfg, struct vfs *vfs);
+int cli_apply_ask(const struct config *cfg, struct vfs *vfs,
+		  struct audit *audit);
 
 #endif

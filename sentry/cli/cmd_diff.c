@@ -249,6 +249,12 @@ static bool any_outside(const struct apply_request *r)
 	return false;
 }
 
+static int announce(void *arg, const struct apply_request *r, size_t changes)
+{
+	return session_changes_announce(arg, r->root, r->paths, r->npaths,
+					changes);
+}
+
 static int apply_named(const struct apply_options_cli *o, const char *name,
 		       struct apply_request *r)
 {
@@ -257,6 +263,8 @@ static int apply_named(const struct apply_options_cli *o, const char *name,
 
 	if (kept_open(&k, name))
 		return CLI_FAILED;
+	r->announce = announce;
+	r->arg = k.sc;
 	r->root = session_changes_project(k.sc);
 	if (!r->root || o->outside || any_outside(r))
 		r->root = "/";

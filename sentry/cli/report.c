@@ -51,5 +51,5 @@ void cli_after(const struct config *cfg, struct vfs *vfs, struct audit *audit)
 	if (err)
 		log_host(err, "list of changes");
 	if (cfg->apply == APPLY_ASK && vfs && cfg->after_status)
-		*cfg->after_status = cli_apply_ask(cfg, vfs);
+		*cfg->after_status = cli_apply_ask(cfg, vfs, audit);
 }

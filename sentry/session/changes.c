@@ -146,3 +146,22 @@ const char *session_changes_project(const struct session_changes *sc)
 {
 	return sc->project;
 }
+
+int session_changes_announce(struct session_changes *sc, const char *root,
+			     const char *const *paths, size_t npaths,
+			     size_t changes)
+{
+	enum { SHOWN = 100 }; /* a request has a size */
+	json_t *list = json_array(), *req;
+	struct control_msg m;
+	int ret;
+
+	for (size_t i = 0; i < npaths && i < SHOWN; i++)
+		json_array_append_new(list, control_string(paths[i]));
+	req = json_pack("{s:o,s:o,s:I}", "root", control_string(root), "paths",
+			list, "changes", (json_int_t)changes);
+	ret = session_ask(sc->fd, sc->name, "applying", req, &m);
+	if (!ret)
+		control_msg_fini(&m);
+	return ret;
+}

@@ -176,9 +176,11 @@ check own-stream c fork --audit two.jsonl --pids 77 one two
 check own-limit same "$(c inspect two | python3 -c 'import json,sys;print(json.load(sys.stdin)["limits"]["pids"])')" 77
 in_ two 'cat /etc/passwd >/dev/null'
 c restore one s
+in_ one 'echo new >applied'
+check applies c apply one applied
 c rm two
 c rm one
-for k in snapshot fork restore stop; do
+for k in command snapshot fork restore apply stop; do
 	check recorded-$k grep -q "\"call\":\"$k\"" one.jsonl
 done
 check fork-says-who grep -q '"call":"fork".*"name":"two"' one.jsonl
