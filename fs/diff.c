@@ -8,8 +8,6 @@
  * file that was opened for writing and holds the same bytes as before is no
  * change; times alone are none either.
  *
- * LIMIT: of a host file with several names that was written to, names at which
- * the guest never looked are not listed.
  * LIMIT: a single host file that is a mount of its own is not listed.
  */
 #include "diff_priv.h"
@@ -547,6 +545,9 @@ static int diff_nodes(struct diff *d)
 		if (ret < 0)
 			return ret;
 	}
+	ret = diff_links(d);
+	if (ret < 0)
+		return ret;
 	return diff_inside(d);
 }
 

@@ -59,6 +59,8 @@ struct change *diff_record(struct diff *d, enum vfs_change_kind kind,
 struct change *diff_record_inside(struct diff *d, enum vfs_change_kind kind,
 				  size_t parent, struct ov_node *n,
 				  const struct diff_old *old);
+/* Names of changed files at which the guest never looked; diff_links.c. */
+int MUST_CHECK diff_links(struct diff *d);
 /* Numbers the records that are names of one new file. */
 void diff_groups(struct change_list *list);
 

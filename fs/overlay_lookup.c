@@ -55,10 +55,23 @@ void ov_lower_unhash(struct ov_node *n)
 	n->hashed = false;
 }
 
+/* A name that the guest removed, and then the host as well, is one name: after
+ * an apply. So what has a name has at least one. */
+static nlink_t links_now(const struct ov_node *n, const struct stat *st)
+{
+	nlink_t gone = n->lst.st_nlink > st->st_nlink
+			       ? n->lst.st_nlink - st->st_nlink
+			       : 0;
+
+	if (n->nlink && gone >= n->nlink)
+		return st->st_nlink ? 1 : 0;
+	return n->nlink + st->st_nlink - n->lst.st_nlink;
+}
+
 void ov_take_stat(struct ov_node *n, const struct stat *st)
 {
 	if (n->has_lower)
-		n->nlink += st->st_nlink - n->lst.st_nlink;
+		n->nlink = links_now(n, st);
 	else
 		n->nlink = st->st_nlink;
 	if (!n->has_lower)

@@ -34,6 +34,7 @@ static inline char *cx_join(struct cx_lines *l)
 static struct cx_lines cx_found;
 static size_t cx_root_len;
 static bool cx_git; /* only what git keeps */
+static bool cx_links = true; /* numbers of links count */
 
 static inline uint64_t cx_sum(int fd)
 {
@@ -58,7 +59,7 @@ static inline void cx_line(const char *path, mode_t mode, nlink_t nlink,
 		mode = S_ISLNK(mode) ? mode : mode & (S_IFMT | 0100);
 		nlink = 0;
 	}
-	if (S_ISDIR(mode))
+	if (S_ISDIR(mode) || !cx_links)
 		nlink = 0;
 	cx_found.line[cx_found.count++] = xasprintf(
 		"%s %o %lu %s %llu %llx", path, mode, (unsigned long)nlink,
