@@ -238,6 +238,7 @@ static uint32_t node_flags(const struct ov_node *n, const struct ov_src *src)
 		{n->pinned || n->dir, SNAP_PINNED},
 		{n->hashed, SNAP_HASHED},
 		{n->setid_armed, SNAP_SETID_ARMED},
+		{n->setgid_stranger, SNAP_SETGID_STRANGER},
 		{n->xattr_own, SNAP_XATTR_OWN},
 		{n->dir && n->dir->opaque, SNAP_OPAQUE},
 		{n->standin, SNAP_STANDIN},

@@ -268,6 +268,7 @@ static void node_fill(struct reader *r, struct ov_node *n,
 	n->upper = f & SNAP_UPPER;
 	n->meta = f & SNAP_META;
 	n->setid_armed = f & SNAP_SETID_ARMED;
+	n->setgid_stranger = f & SNAP_SETGID_STRANGER;
 	n->xattr_own = f & SNAP_XATTR_OWN;
 	n->standin = f & SNAP_STANDIN;
 	n->inode->gone = f & SNAP_GONE;

@@ -59,6 +59,7 @@ enum {
 	SNAP_LOADED = 1 << 12,
 	SNAP_ORIGIN = 1 << 13,
 	SNAP_NODE_BASE = 1 << 14,
+	SNAP_SETGID_STRANGER = 1 << 15,
 };
 
 /* Numbers of nodes: 1 is the root; 0 none. A parent comes first. Then follow,

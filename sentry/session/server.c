@@ -39,6 +39,8 @@ static void conn_free(struct control_conn *c)
 
 	command_hangup(sv, c);
 	held_changes_free(c);
+	if (c->op && c->op->slow) /* done, but not yet seen by on_wake */
+		sv->nslow--;
 	if (c->forked)
 		snapshots_fork_gone(sv);
 	list_del(&c->link);
@@ -199,6 +201,7 @@ static void on_request(struct control_conn *c, struct control_msg *m)
 	}
 	ret = slow_start(c, m);
 	if (ret) {
+		c->op = NULL;
 		answer_error(c, ret, "too much is asked of it at once");
 		control_msg_fini(m);
 	}
