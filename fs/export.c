@@ -311,6 +311,23 @@ static int put_whiteouts(struct export *x)
 	return ret;
 }
 
+/* A directory from elsewhere, where the lower has another one: what that holds
+ * must not show through. */
+static bool hides_another(const struct export *x, const struct change *c)
+{
+	if (!S_ISDIR(c->new.mode) || c->kind != VFS_RENAMED || c->inside)
+		return false;
+	for (size_t i = 0; i < x->list->count; i++) {
+		const struct change *o = &x->list->all[i];
+
+		if ((o->kind == VFS_DELETED || o->kind == VFS_RENAMED) &&
+		    S_ISDIR(o->old.mode) && o->lower &&
+		    !strcmp(o->lower, c->path))
+			return true;
+	}
+	return false;
+}
+
 static int put_all(struct export *x)
 {
 	int ret = put_whiteouts(x);
@@ -326,7 +343,7 @@ static int put_all(struct export *x)
 		if (c->kind == VFS_DELETED)
 			continue;
 		ret = put_object(x, c);
-		if (!ret && c->opaque)
+		if (!ret && (c->opaque || hides_another(x, c)))
 			ret = put_whiteout(x, path, strlen(path), ".wh..opq");
 	}
 	return ret;

@@ -33,7 +33,7 @@ static inline char *cx_join(struct cx_lines *l)
 
 static struct cx_lines cx_found;
 static size_t cx_root_len;
-static bool cx_git; /* only what git keeps */
+static bool cx_git;	     /* only what git keeps */
 static bool cx_links = true; /* numbers of links count */
 
 static inline uint64_t cx_sum(int fd)
