@@ -21,4 +21,7 @@ bench-docs: $(BIN) $(BENCH_BINS)
 bench-scale: $(BIN)
 	bench/scale.py --cloche $(BIN) $(BENCH)
 
-.PHONY: bench bench-docs bench-scale
+bench-net: $(BIN) $(BENCH_BINS)
+	bench/net.py $(BENCH)
+
+.PHONY: bench-net bench bench-docs bench-scale

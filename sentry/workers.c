@@ -34,6 +34,7 @@ struct workers {
 	struct list busy;
 	unsigned nthreads, nidle, nqueued;
 	int wake_fd;
+	bool ticking; /* the loop looks again soon: it need not be woken */
 	uint64_t next_tick_us; /* of the loop thread */
 };
 
@@ -160,6 +161,7 @@ int64_t call_block(struct call *c, int64_t (*fn)(struct call *, void *),
 {
 	struct workers *w = c->s->workers;
 	uint64_t one = 1;
+	bool ticking;
 	int ret = 0;
 
 	c->block_fn = fn;
@@ -174,10 +176,11 @@ int64_t call_block(struct call *c, int64_t (*fn)(struct call *, void *),
 		w->nqueued++;
 		pthread_cond_signal(&w->work);
 	}
+	ticking = w->ticking;
 	pthread_mutex_unlock(&w->lock);
 	if (ret)
 		return ret;
-	if (write(w->wake_fd, &one, sizeof(one)) < 0)
+	if (!ticking && write(w->wake_fd, &one, sizeof(one)) < 0)
 		log_debug("wake: %s", strerror(errno));
 	return CALL_DEFERRED;
 }
@@ -214,6 +217,7 @@ bool workers_busy(struct sentry *s)
 
 	pthread_mutex_lock(&w->lock);
 	busy = !list_empty(&w->busy) || !list_empty(&w->queue);
+	w->ticking = busy;
 	pthread_mutex_unlock(&w->lock);
 	return busy;
 }
