@@ -1,7 +1,9 @@
 /*
  * httpcheck.h - a second opinion on a head: the strict reader of httphead.h
  * and http-parser must agree on what a message is and where it ends, or it is
- * refused. Loaded with the gateway; see httpcheck_load.
+ * refused. Loaded with the gateway; see httpcheck_load. Where cloche was built
+ * without its header there is no second opinion: no release of it is to come,
+ * and systems begin to leave it out.
  */
 #ifndef CLOCHE_NET_HTTPCHECK_H
 #define CLOCHE_NET_HTTPCHECK_H
