@@ -11,8 +11,14 @@
 
 #include "filter.h"
 
+#ifdef __SANITIZE_ADDRESS__ /* asks before every call that does not return */
+#define OF_SANITIZER SCMP_SYS(sigaltstack),
+#else
+#define OF_SANITIZER
+#endif
+
 static const int gateway_calls[] = {
-	SCMP_SYS(read),
+	OF_SANITIZER SCMP_SYS(read),
 	SCMP_SYS(write),
 	SCMP_SYS(readv),
 	SCMP_SYS(writev),
@@ -58,9 +64,15 @@ static const int gateway_calls[] = {
 };
 
 static const int maker_calls[] = {
-	SCMP_SYS(recvmsg),	   SCMP_SYS(sendmsg), SCMP_SYS(sendto),
-	SCMP_SYS(write),	   SCMP_SYS(close),   SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(restart_syscall), SCMP_SYS(exit),    SCMP_SYS(exit_group),
+	OF_SANITIZER SCMP_SYS(recvmsg),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(sendto),
+	SCMP_SYS(write),
+	SCMP_SYS(close),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
 };
 
 static int add_inet(scmp_filter_ctx f)

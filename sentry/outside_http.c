@@ -314,7 +314,7 @@ void outside_http_event(struct sentry *s)
 {
 	struct outside_http *h = s->http;
 	struct httpmsg m;
-	int ret;
+	int ret = -EAGAIN;
 
 	while (h->sock >= 0 && !(ret = httpmsg_recv(h->sock, &m, MSG_DONTWAIT)))
 		on_message(s, &m);
