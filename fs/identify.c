@@ -31,7 +31,11 @@ struct object {
 
 static struct object *object_find(const struct vfs *vfs, dev_t dev, ino_t ino)
 {
-	struct hnode *n = htable_first(&vfs->objects, hash_u64(dev, ino));
+	struct hnode *n;
+
+	if (!vfs->objects.buckets) /* the vfs is being freed */
+		return NULL;
+	n = htable_first(&vfs->objects, hash_u64(dev, ino));
 
 	for (; n; n = htable_next(n)) {
 		struct object *o = container_of(n, struct object, node);
