@@ -376,6 +376,21 @@ void vfs_text_put(struct inode *inode)
 /* ---- locks
  * ----------------------------------------------------------------------- */
 
+int vfs_fresh_file(struct vfs_ctx *ctx, const struct vref *ref,
+		   const struct stat *st, int flags, int *fd)
+{
+	const struct inode *i = ref->inode;
+	struct vfs_job *job = NULL;
+	int err;
+
+	if (!S_ISREG(st->st_mode) || !i->ops->moved || !i->ops->moved(i) ||
+	    !vfs_is_host(ctx->vfs, st))
+		return 0;
+	err = vfs_make_store_file(ctx, ref, flags, fd, &job);
+	BUG_ON(err == -EINPROGRESS); /* the data is there */
+	return err ? err : 1;
+}
+
 int vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 			int *fd, struct vfs_job **job)
 {

@@ -29,6 +29,7 @@ const struct inode_ops overlay_ops = {
 	.socket_bound = overlay_socket_bound,
 	.watch_target = overlay_watch_target,
 	.make_store = overlay_make_store,
+	.moved = overlay_moved,
 	.withheld = ov_withheld,
 	.statfs = overlay_statfs,
 	.event = ov_event,

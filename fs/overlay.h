@@ -50,6 +50,8 @@ void overlay_event(struct inode *inode, ino_t ino, enum store_event what);
 /* An O_PATH descriptor of the mirror object of inode, made if missing. */
 int MUST_CHECK overlay_watch_target(struct vfs_ctx *ctx, struct inode *inode,
 				    struct dentry *dentry, int *opath_fd);
+/* Is the data of this file in the store? */
+bool overlay_moved(const struct inode *inode);
 /* Copy-up without opening; see vfs_make_store_file. */
 int MUST_CHECK overlay_make_store(struct vfs_ctx *ctx, struct inode *inode,
 				  struct dentry *dentry, int flags, int *fd,

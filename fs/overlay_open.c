@@ -222,6 +222,13 @@ int overlay_make_store(struct vfs_ctx *ctx, struct inode *inode,
 	return ret < 0 ? ret : ov_open_object(ctx, n, dentry, flags, fd);
 }
 
+bool overlay_moved(const struct inode *inode)
+{
+	const struct ov_node *n = ov_node((struct inode *)inode);
+
+	return S_ISREG(inode->type) && n->upper && !n->src;
+}
+
 int overlay_watch_target(struct vfs_ctx *ctx, struct inode *inode,
 			 struct dentry *dentry, int *opath_fd)
 {

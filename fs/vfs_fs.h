@@ -122,6 +122,9 @@ struct inode_ops {
 	int (*make_store)(struct vfs_ctx *ctx, struct inode *inode,
 			  struct dentry *dentry, int flags, int *fd,
 			  struct vfs_job **job);
+	/* Is its data in the store? A descriptor of the host's file shows what
+	 * was before. NULL: no */
+	bool (*moved)(const struct inode *inode);
 	/* Is there something at path, which starts in dir, that is not shown by
 	 * VFS_MASK_NOLOWER? For the record only. NULL: no */
 	bool (*withheld)(struct inode *dir, const char *path);

@@ -9,6 +9,7 @@
 
 #include "handlers.h"
 #include "pathfd.h"
+#include "refresh.h"
 
 #define STAT_FLAGS                                               \
 	(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | \
@@ -78,6 +79,8 @@ static int64_t stat_path(struct call *c, gfd_t dirfd, const char *path,
 	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret = call_target(c, dirfd, path, walk, &t);
 
+	if (!ret)
+		ret = refresh_fd(c, dirfd, &t);
 	return ret ? ret : stat_reply(c, &t, addr);
 }
 
@@ -96,6 +99,8 @@ int64_t h_fstat(struct call *c)
 	AUTO_PUT_TARGET struct target t = {.fd = -1};
 	int ret = call_fd_target(c, (gfd_t)c->args[0], &t);
 
+	if (!ret)
+		ret = refresh_fd(c, (gfd_t)c->args[0], &t);
 	return ret ? ret : stat_reply(c, &t, c->args[1]);
 }
 
@@ -123,6 +128,8 @@ int64_t h_statx(struct call *c)
 		return -EINVAL;
 	ret = call_target(c, (gfd_t)c->args[0], c->str[1],
 			  call_at_flags(flags) | CALL_NULL_EMPTY, &t);
+	if (!ret)
+		ret = refresh_fd(c, (gfd_t)c->args[0], &t);
 	if (ret)
 		return ret;
 	out = call_alloc(c, sizeof(*out));

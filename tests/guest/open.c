@@ -335,3 +335,46 @@ TEST(direct_is_for_files)
 	put("f", "x");
 	close(OK(open("f", 3)));
 }
+
+/* As tail -f does: it asks by fstat whether there is more. */
+TEST(descriptor_opened_before_the_first_write_follows_the_file)
+{
+	char b[64] = "";
+	struct stat st;
+	int fd = OK(open(lower("file"), O_RDONLY));
+	ssize_t n = OK(read(fd, b, sizeof(b)));
+	int w = OK(open(lower("file"), O_WRONLY | O_APPEND));
+
+	EQ(n, 11);
+	EQ(write(w, "more\n", 5), 5);
+	OK(fstat(fd, &st));
+	EQ(st.st_size, 16);
+	EQ(read(fd, b, sizeof(b)), 5);
+	CHECK(memcmp(b, "more\n", 5) == 0);
+	EQ(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	EQ(fcntl(fd, F_GETFD), 0);
+	EQ(write(w, "yet\n", 4), 4);
+	EQ(read(fd, b, sizeof(b)), 4);
+	EQ(write(fd, "x", 1), -1);
+	OK(close(w));
+	OK(close(fd));
+}
+
+/* A shell's `while read` and the programs in it share one offset. */
+TEST(offset_shared_with_a_child_stays_shared)
+{
+	char b[4];
+	struct stat st;
+	int fd = OK(open(lower("file"), O_RDONLY)), w;
+
+	w = OK(open(lower("file"), O_WRONLY | O_APPEND));
+	EQ(write(w, "more\n", 5), 5);
+	EQ(wait_for(CHILD({
+		   OK(fstat(fd, &st));
+		   EQ(read(fd, b, 4), 4);
+	   })),
+	   0);
+	EQ(lseek(fd, 0, SEEK_CUR), 4);
+	OK(close(w));
+	OK(close(fd));
+}
