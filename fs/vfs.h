@@ -390,9 +390,9 @@ int MUST_CHECK vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref,
 
 /*
  * A descriptor of a host file that has been copied up since it was opened shows
- * what was before. st: what vfs_identify gave for it. 1: *fd (the caller's) is a
- * description of the file as it is now, opened by `flags`; 0: the descriptor is
- * up to date; or -errno.
+ * what was before. st: what vfs_identify gave for it. 1: *fd (the caller's) is
+ * a description of the file as it is now, opened by `flags`; 0: the descriptor
+ * is up to date; or -errno.
  */
 int MUST_CHECK vfs_fresh_file(struct vfs_ctx *ctx, const struct vref *ref,
 			      const struct stat *st, int flags, int *fd);
