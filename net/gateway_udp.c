@@ -6,10 +6,11 @@
  * socket outside. So answers come from where the guest sent to, and only from
  * there. Flows end when idle; the place a while later.
  *
- * LIMIT: an ICMP error outside does not become an error of the guest's
- * socket; its datagrams are lost.
+ * LIMIT: of ICMP errors outside only "port unreachable" becomes an error of
+ * the guest's socket.
  */
 #include "gateway_priv.h"
+#include "maker.h"
 
 enum {
 	FLOWS_MAX = 2048,
@@ -64,6 +65,21 @@ static void place_end(struct gw *gw, struct place *p)
 	gw_free(gw, p);
 }
 
+/* What ICMP said of it becomes an error of the guest's socket. */
+static void flow_refused(struct gw *gw, struct flow *f)
+{
+	struct netaddr guest;
+	uint16_t port;
+	int ret = netaddr_from_sockaddr(&f->guest, f->guest_len, &guest, &port);
+
+	if (!ret)
+		ret = maker_unreachable(gw->cfg->maker, &guest, port,
+					&f->place->ask.addr,
+					f->place->ask.port);
+	if (ret)
+		log_debug("port unreachable: %s", strerror(-ret));
+}
+
 static void on_answer(struct gw *gw, struct source *s, uint32_t events)
 {
 	struct flow *f = container_of(s, struct flow, src);
@@ -73,8 +89,12 @@ static void on_answer(struct gw *gw, struct source *s, uint32_t events)
 		ssize_t n =
 			recv(s->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
 
+		if (n < 0 && errno == ECONNREFUSED) {
+			flow_refused(gw, f);
+			continue;
+		}
 		if (n < 0)
-			return; /* nothing, or an ICMP error */
+			return; /* nothing, or another ICMP error */
 		if (!rate_left(gw, 1))
 			continue;
 		rate_moved(gw, (size_t)n);
@@ -154,6 +174,8 @@ static void on_guest(struct gw *gw, struct source *s, uint32_t events)
 		p->used_ms = f->used_ms = gw->ms;
 		if (send(f->src.fd, datagram, (size_t)n, MSG_DONTWAIT) >= 0)
 			f->sent += (uint64_t)n;
+		else if (errno == ECONNREFUSED) /* of an earlier one */
+			flow_refused(gw, f);
 	}
 }
 

@@ -10,7 +10,7 @@
 #ifndef CLOCHE_NET_MAKER_H
 #define CLOCHE_NET_MAKER_H
 
-#include "../sentry/base/base.h"
+#include "addr.h"
 
 /* Serves until the other end closes; never returns. */
 NORETURN void maker_serve(int sock);
@@ -22,5 +22,15 @@ enum { MAKER_PORTS_MAX = 64 };
 /* The listener drops what comes from these ports. 0 or -errno. */
 int MUST_CHECK maker_deafen(int sock, int listener, const uint16_t *ports,
 			    unsigned count);
+
+/* The descriptors of its sockets for errors, before and while it serves. */
+enum { MAKER_ICMP4 = 1, MAKER_ICMP6 = 2 };
+/* Makes them, in the namespace that it is to serve: 0 or -errno. *six may be
+ * -1. */
+int MUST_CHECK maker_icmp(int *four, int *six);
+/* Tells a guest's socket that nothing listens where it sent a datagram. */
+int MUST_CHECK maker_unreachable(int sock, const struct netaddr *guest,
+				 uint16_t guest_port,
+				 const struct netaddr *place, uint16_t port);
 
 #endif

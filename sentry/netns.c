@@ -178,6 +178,9 @@ static void guest_side(int sock)
 static void maker_confine(int sock)
 {
 	struct sock_fprog prog = filterdata_maker();
+	int four, six;
+
+	must(sock, maker_icmp(&four, &six), "a socket for errors");
 
 	prctl(PR_SET_NAME, "cloche-sockets", 0, 0, 0);
 	capng_get_caps_process();
@@ -190,7 +193,14 @@ static void maker_confine(int sock)
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		fail(sock, -errno, "dropping rights");
-	if (dup2(sock, 0) < 0 || close_range(1, ~0U, 0) < 0)
+	/* above those that they become */
+	sock = fcntl(sock, F_DUPFD_CLOEXEC, 16);
+	four = fcntl(four, F_DUPFD_CLOEXEC, 16);
+	six = six < 0 ? -1 : fcntl(six, F_DUPFD_CLOEXEC, 16);
+	close_range(0, 15, 0);
+	if (dup2(sock, 0) < 0 || dup2(four, MAKER_ICMP4) < 0 ||
+	    (six >= 0 && dup2(six, MAKER_ICMP6) < 0) ||
+	    close_range(3, ~0U, 0) < 0)
 		_exit(1);
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
 		fail(0, -errno, "the seccomp filter of the socket maker");

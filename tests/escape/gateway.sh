@@ -155,6 +155,14 @@ fails('ENETUNREACH',u.sendmsg,[b'd'],[],0,(H,8))
 a,b=socket.socketpair(); socket.send_fds(a,[b'x'],[1]); m=socket.recv_fds(b,9,1)
 assert m[0]==b'x' and len(m[1])==1
 b.sendmsg([b'y']); assert a.recv(9)==b'y'"
+check datagrams-refused python udp://93.184.216.34 -- "
+u=socket.socket(type=2); u.settimeout(9); u.connect((H,9)); u.send(b'a')
+fails('ECONNREFUSED',u.recv,9); u.send(b'a'); fails('ECONNREFUSED',u.recv,9)
+v=socket.socket(type=2); v.settimeout(9); v.connect((H,7)); v.send(b'b')
+assert v.recv(9)==b'echo b'"
+[ -z "${six:-}" ] || check datagrams-refused-6 python 'udp://[2606:2800::34]' -- "
+u=socket.socket(10,2); u.settimeout(9); u.connect(('2606:2800::34',9)); u.send(b'a')
+fails('ECONNREFUSED',u.recv,9)"
 check datagrams-are-recorded recorded net.open '"proto":"udp"'
 check many-at-once python 93.184.216.34 -- "
 import threading
