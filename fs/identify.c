@@ -132,27 +132,35 @@ void vfs_object_del(struct vfs *vfs, dev_t dev, ino_t ino)
 		object_free(vfs, o);
 }
 
+/* Who releases an inode may ask for objects: the table itself stays. */
 void objects_fini(struct vfs *vfs)
 {
 	for (size_t i = 0; i <= vfs->objects.mask; i++)
 		while (vfs->objects.buckets[i])
 			object_free(vfs, container_of(vfs->objects.buckets[i],
 						      struct object, node));
-	htable_fini(&vfs->objects);
 }
 
+static struct object *first_but_stdio(struct hnode *n)
+{
+	for (; n; n = n->next) {
+		struct object *o = container_of(n, struct object, node);
+
+		if (!o->stdio)
+			return o;
+	}
+	return NULL;
+}
+
+/* From the bucket's start each time: an inode that goes with its object may
+ * take other objects along. */
 void objects_forget(struct vfs *vfs)
 {
 	for (size_t i = 0; i <= vfs->objects.mask; i++) {
-		struct hnode *n = vfs->objects.buckets[i], *next;
+		struct object *o;
 
-		for (; n; n = next) {
-			struct object *o = container_of(n, struct object, node);
-
-			next = n->next;
-			if (!o->stdio)
-				object_free(vfs, o);
-		}
+		while ((o = first_but_stdio(vfs->objects.buckets[i])))
+			object_free(vfs, o);
 	}
 }
 

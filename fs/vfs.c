@@ -158,6 +158,7 @@ void vfs_free(struct vfs *vfs)
 	overlay_free_all(vfs);
 	super_free_all(vfs);
 	store_free(vfs->store);
+	htable_fini(&vfs->objects);
 	htable_fini(&vfs->dentries);
 	vfs_writers_free(vfs);
 	free(vfs);
