@@ -49,7 +49,6 @@ struct watched {
 struct hostwatch {
 	hostwatch_fn fn;
 	int inotify, mounts, epoll;
-	bool broken; /* no instance to be had */
 	struct htable table;
 	struct list age;
 	size_t count, limit;
@@ -116,8 +115,12 @@ static int hostwatch_open(struct hostwatch *hw)
 {
 	if (hw->epoll >= 0)
 		return 0;
-	if (hw->broken || hw->limit == SIZE_MAX)
+	if (hw->limit == SIZE_MAX)
 		return -ENOSYS;
+	if (hw->pause) {
+		hw->pause--;
+		return -ENOSPC;
+	}
 	hw->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	hw->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	hw->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -133,8 +136,8 @@ static int hostwatch_open(struct hostwatch *hw)
 	auto_close_fd(&hw->mounts);
 	auto_close_fd(&hw->epoll);
 	hw->inotify = hw->mounts = hw->epoll = -1;
-	hw->broken = true;
-	return -ENOSYS;
+	hw->pause = WATCH_PAUSE; /* till others have given theirs back */
+	return -ENOSPC;
 }
 
 /* ---- marks ------------------------------------------------------------- */

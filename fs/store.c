@@ -1,42 +1,16 @@
 /*
  * store.c - see store.h.
  *
- * Unlinked objects are watched with inotify: the kernel queues IN_DELETE_SELF
- * when the last descriptor or mapping of one is gone. Watches are added by
- * "/proc/self/fd/DIR/NAME", because inotify has no call that takes a directory
- * descriptor.
- *
  * Host failures are logged and become -EIO; running out of space or inodes
  * (ENOSPC, EDQUOT, ENOMEM) is the guest's to know.
  */
-#include "store.h"
+#include "store_priv.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/inotify.h>
-
-struct store_watch {
-	struct hnode by_wd, by_ino;
-	int wd;
-	ino_t ino;
-	bool closes; /* STORE_CLOSED is wanted */
-};
-
-struct store {
-	int root, side, inotify;
-	dev_t dev;
-	bool emulated;
-	uint64_t serial;
-	unsigned mirrors, nlayers;
-	struct htable by_wd, by_ino;
-	store_event_fn fn;
-	void *arg;
-	struct list overlays, layers;
-};
-
-#define WATCH_PROC_PATH "/proc/self/fd/%d/%s"
+#include <sys/epoll.h>
 
 static int store_open_side(struct store *s)
 {
@@ -49,8 +23,8 @@ static int store_open_side(struct store *s)
 	if (s->side < 0 || fstat(s->side, &st) < 0)
 		return -errno;
 	s->dev = st.st_dev;
-	s->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	return s->inotify < 0 ? -errno : 0;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	return s->epoll < 0 ? -errno : 0;
 }
 
 int store_new(int root_fd, bool emulated, struct store **out)
@@ -59,10 +33,11 @@ int store_new(int root_fd, bool emulated, struct store **out)
 	int ret;
 
 	s->root = root_fd;
-	s->side = s->inotify = -1;
+	s->side = s->epoll = s->inotify = s->timer = -1;
 	s->emulated = emulated;
 	htable_init(&s->by_wd);
 	htable_init(&s->by_ino);
+	list_init(&s->unheard);
 	list_init(&s->overlays);
 	list_init(&s->layers);
 	ret = store_open_side(s);
@@ -137,27 +112,14 @@ static void store_clear_all(struct store *s)
 		;
 }
 
-static void store_watch_drop(struct store *s, struct store_watch *w)
-{
-	htable_del(&s->by_wd, &w->by_wd);
-	htable_del(&s->by_ino, &w->by_ino);
-	free(w);
-}
-
 void store_free(struct store *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i <= s->by_wd.mask; i++)
-		while (s->by_wd.buckets[i])
-			store_watch_drop(s, container_of(s->by_wd.buckets[i],
-							 struct store_watch,
-							 by_wd));
-	htable_fini(&s->by_wd);
-	htable_fini(&s->by_ino);
+	store_watches_free(s);
 	if (s->emulated)
 		store_clear_all(s);
-	auto_close_fd(&s->inotify);
+	auto_close_fd(&s->epoll);
 	auto_close_fd(&s->side);
 	auto_close_fd(&s->root);
 	free(s);
@@ -186,7 +148,7 @@ dev_t store_dev(const struct store *s)
 
 int store_poll_fd(const struct store *s)
 {
-	return s->inotify;
+	return s->epoll;
 }
 
 struct list *store_overlays(struct store *s)
@@ -207,120 +169,6 @@ struct list *store_layers(struct store *s)
 unsigned store_next_layer(struct store *s)
 {
 	return s->nlayers++;
-}
-
-/* ---- watches --------------------------------------------------------- */
-
-static struct store_watch *store_watch_find(struct store *s, int wd)
-{
-	struct hnode *n = htable_first(&s->by_wd, hash_u64((uint64_t)wd, 1));
-
-	for (; n; n = htable_next(n)) {
-		struct store_watch *w =
-			container_of(n, struct store_watch, by_wd);
-
-		if (w->wd == wd)
-			return w;
-	}
-	return NULL;
-}
-
-static struct store_watch *store_watch_of_ino(struct store *s, ino_t ino)
-{
-	struct hnode *n = htable_first(&s->by_ino, hash_u64(ino, 2));
-
-	for (; n; n = htable_next(n)) {
-		struct store_watch *w =
-			container_of(n, struct store_watch, by_ino);
-
-		if (w->ino == ino)
-			return w;
-	}
-	return NULL;
-}
-
-/* Adds the watch, or sets its mask. */
-static int store_watch_mask(struct store *s, int dirfd, const char *name,
-			    bool closes)
-{
-	char path[NAME_LEN_MAX + sizeof(WATCH_PROC_PATH) + 16];
-	uint32_t mask = IN_DELETE_SELF | IN_DONT_FOLLOW |
-			(closes ? IN_CLOSE_WRITE | IN_CLOSE_NOWRITE : 0);
-
-	snprintf(path, sizeof(path), WATCH_PROC_PATH, dirfd, name);
-	return inotify_add_watch(s->inotify, path, mask);
-}
-
-int store_watch(struct store *s, int dirfd, const char *name, ino_t ino,
-		bool closes)
-{
-	struct store_watch *w;
-	int wd = store_watch_mask(s, dirfd, name, closes);
-
-	if (wd < 0) {
-		wd = -errno;
-		log_host(wd, "store: inotify_add_watch");
-		return wd == -ENOSPC || wd == -ENOMEM ? -ENOMEM : -EIO;
-	}
-	w = store_watch_find(s, wd);
-	if (w) {
-		w->closes = closes;
-		return 0;
-	}
-	w = xcalloc(1, sizeof(*w));
-	w->wd = wd;
-	w->ino = ino;
-	w->closes = closes;
-	htable_add(&s->by_wd, &w->by_wd, hash_u64((uint64_t)wd, 1));
-	htable_add(&s->by_ino, &w->by_ino, hash_u64(ino, 2));
-	return 0;
-}
-
-void store_unwatch(struct store *s, ino_t ino)
-{
-	struct store_watch *w = store_watch_of_ino(s, ino);
-
-	if (!w)
-		return;
-	inotify_rm_watch(s->inotify, w->wd);
-	store_watch_drop(s, w);
-}
-
-static void store_dispatch(struct store *s, const struct inotify_event *e)
-{
-	struct store_watch *w;
-	ino_t ino;
-
-	if (e->mask & IN_Q_OVERFLOW)
-		log_warn("store: inotify queue overflowed; unlinked files "
-			 "are freed later");
-	w = store_watch_find(s, e->wd);
-	if (!w)
-		return;
-	ino = w->ino;
-	if (e->mask & (IN_DELETE_SELF | IN_IGNORED)) {
-		store_watch_drop(s, w);
-		if (s->fn)
-			s->fn(s->arg, s->dev, ino, STORE_GONE);
-	} else if (s->fn) {
-		s->fn(s->arg, s->dev, ino, STORE_CLOSED);
-	}
-}
-
-void store_poll(struct store *s)
-{
-	char buf[4096]
-		__attribute__((aligned(__alignof__(struct inotify_event))));
-	ssize_t n;
-
-	while ((n = read(s->inotify, buf, sizeof(buf))) > 0) {
-		for (char *p = buf; p < buf + n;) {
-			struct inotify_event *e = (struct inotify_event *)p;
-
-			store_dispatch(s, e);
-			p += sizeof(*e) + e->len;
-		}
-	}
 }
 
 /* ---- the side pool --------------------------------------------------- */

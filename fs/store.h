@@ -52,7 +52,7 @@ dev_t store_dev(const struct store *s);
 /* The store of a vfs; defined by the VFS core. Borrowed. */
 struct store *vfs_store(struct vfs *vfs);
 
-/* The inotify descriptor, and the work to do when it is readable. */
+/* A descriptor (epoll's), and the work to do when it is readable. */
 int store_poll_fd(const struct store *s);
 void store_poll(struct store *s);
 
@@ -78,7 +78,9 @@ int MUST_CHECK store_standin_dir(struct store *s, int *fd, struct stat *st);
 
 /*
  * From now on report STORE_GONE for the object (dirfd, name), which is about
- * to be unlinked or removed; with `closes` STORE_CLOSED as well.
+ * to be unlinked or removed; with `closes`, of what is in side/, STORE_CLOSED
+ * as well. Where inotify is not to be had both come late, or (without `closes`)
+ * never.
  */
 int MUST_CHECK store_watch(struct store *s, int dirfd, const char *name,
 			   ino_t ino, bool closes);

@@ -3,6 +3,9 @@
  */
 #include "overlay_fixture.h"
 
+#include <poll.h>
+#include <sched.h>
+
 static struct fixture f;
 
 static void setup(void)
@@ -281,6 +284,80 @@ Test(overlay, watched_directory_shows_delete_of_a_lower_file)
 	vref_put(&ref);
 	close(fd);
 	close(in);
+}
+
+/* In a user namespace, whose limits are no others'. */
+static bool inotify_limit(const char *name, const char *n)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/user/%s", name);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, n, strlen(n)) < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+static bool has_entries(int dir)
+{
+	struct dirent *e;
+	DIR *d = fdopendir(openat(dir, ".", O_RDONLY | O_DIRECTORY));
+	int n = 0;
+
+	while ((e = readdir(d)))
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n != 0;
+}
+
+/* The store asks each second. */
+static bool emptied_in_time(int dir)
+{
+	struct pollfd p = {.fd = vfs_poll_fd(f.vfs), .events = POLLIN};
+
+	for (int i = 0; i < 5 && has_entries(dir); i++)
+		if (poll(&p, 1, 5000) == 1)
+			vfs_poll(f.vfs);
+	return !has_entries(dir);
+}
+
+static void unlinked_file_is_freed_without(const char *limit)
+{
+	int side = store_side_fd(vfs_store(f.vfs)), fd, one;
+
+	fd = unshare(CLONE_NEWUSER) ? -1 : 0;
+	if (fd < 0 || !inotify_limit(limit, "0"))
+		cr_skip_test("no user namespace");
+	fd = fx_open(&f, "/w/x", O_CREAT | O_RDWR, 0600);
+	cr_assert_eq(fx_unlink(&f, "/w/x"), 0);
+	cr_assert(has_entries(side));
+	close(fd);
+	cr_assert(emptied_in_time(side));
+	/* One that was unlinked meanwhile is watched from now on. */
+	fd = fx_open(&f, "/w/x", O_CREAT | O_RDWR, 0600);
+	one = fx_open(&f, "/w/x", O_RDONLY, 0);
+	cr_assert_eq(fx_unlink(&f, "/w/x"), 0);
+	cr_assert(inotify_limit(limit, "100"));
+	sleep(1);
+	vfs_poll(f.vfs);
+	close(fd);
+	vfs_poll(f.vfs);
+	cr_assert(has_entries(side));
+	close(one);
+	vfs_poll(f.vfs);
+	cr_assert_not(has_entries(side));
+}
+
+Test(overlay, unlinked_file_is_freed_without_an_inotify_instance)
+{
+	unlinked_file_is_freed_without("max_inotify_instances");
+}
+
+Test(overlay, unlinked_file_is_freed_without_an_inotify_watch)
+{
+	unlinked_file_is_freed_without("max_inotify_watches");
 }
 
 Test(overlay, diff_lists_every_kind)
