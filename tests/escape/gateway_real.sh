@@ -67,6 +67,7 @@ http {
 	access_log off; client_body_temp_path $srv/b; proxy_temp_path $srv/p;
 	fastcgi_temp_path $srv/f; uwsgi_temp_path $srv/u; scgi_temp_path $srv/s;
 	default_type application/octet-stream;
+	types { text/html html; }
 	server {
 		listen $H:80; listen $H:443 ssl http2;
 		ssl_certificate $srv/cert.pem; ssl_certificate_key $srv/key.pem;
@@ -298,6 +299,13 @@ if [ "$(id -u)" = 0 ] && have sshd && have ssh; then
 	echo in | $GIT_SSH_COMMAND root@www.example.test "cat; exit 5"; echo $?
 	echo "get '"$srv/www/big"' left/big" | sftp -q -F none -i key -o UserKnownHostsFile=kh -o StrictHostKeyChecking=no -b - root@www.example.test >/dev/null
 	cksum left/big'
+fi
+
+if [ "$(id -u)" = 0 ] && have chromium; then
+	echo '<body><script>fetch("/echo").then(r=>r.text()).then(t=>document.body.append(t))</script>' \
+		>"$srv/www/dom.html"
+	both chromium 'chromium --headless=new --no-sandbox --disable-gpu --user-data-dir=$PWD/left \
+		--virtual-time-budget=3000 --dump-dom http://www.example.test/dom.html 2>/dev/null | grep -x "GET.*"'
 fi
 
 # ---- git's own credential, put in outside ----
