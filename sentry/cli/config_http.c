@@ -28,6 +28,25 @@ static int bad(struct strbuf *err, const char *option, const char *value,
 	return -EINVAL;
 }
 
+/* The host's own loopback has a name inside; its address would mean the
+ * sandbox's. */
+static int not_loopback(const char *value, const struct http_rule *r,
+			struct strbuf *err)
+{
+	struct netaddr a;
+
+	if (r->kind != HTTP_HOST_NAME ||
+	    (strcmp(r->host, "localhost") &&
+	     (netaddr_parse(r->host, strlen(r->host), &a) ||
+	      netaddr_kind(&a) != NETADDR_LOOPBACK)))
+		return 0;
+	strbuf_puts(err, "--http-allow ");
+	strbuf_visible(err, value, strlen(value));
+	strbuf_puts(err, ": that is the sandbox's own loopback, always open; "
+			 "the host's is " ALLOW_HOST_INTERNAL);
+	return -EINVAL;
+}
+
 /* The host becomes reachable at the rule's ports. */
 int opt_http_allow(void *t, const char *value, struct strbuf *err)
 {
@@ -37,10 +56,12 @@ int opt_http_allow(void *t, const char *value, struct strbuf *err)
 	AUTO_FREE char *net = NULL;
 	int ret = http_rule_add(&scratch, value, &e);
 
-	if (ret)
+	if (ret) {
 		bad(err, "http-allow", value, &e);
-	else
+	} else {
 		net = http_rule_net(&scratch.rules[0]);
+		ret = not_loopback(value, &scratch.rules[0], err);
+	}
 	http_policy_fini(&scratch);
 	if (!ret)
 		ret = config_add_net(o, true, net, err);

@@ -235,6 +235,8 @@ check asked-ambiguous refused asked GET https://www.example.test/ok/%2fx
 says() { refused run "${@:2}" -- true && grep -qF -e "$1" out; }
 check rule-without-method says 'at character 1, expected a method' \
 	--http-allow 'www.example.test/x'
+check rule-about-loopback says 'the host'"'"'s is host.internal' \
+	--http-allow 'GET 127.0.0.1:8000/x'
 check inject-to-a-pattern says "one host's name" --secret a=env:TOKEN \
 	--inject '*.example.test bearer a'
 check inject-to-an-address says "one host's name" --secret a=env:TOKEN \
