@@ -11,9 +11,13 @@
 
 #include "filterdata.h"
 
-bool confine_network(void)
+bool confine_network(int init)
 {
-	return geteuid() == 0 && unshare(CLONE_NEWNET) == 0;
+	if (geteuid() != 0)
+		return false;
+	if (init >= 0 && setns(init, CLONE_NEWNET) == 0)
+		return true;
+	return unshare(CLONE_NEWNET) == 0;
 }
 
 int confine_self(void)

@@ -61,6 +61,7 @@ struct init {
 	struct running running[JAIL_COMMANDS];
 	sigset_t mask; /* what commands start with */
 	bool fatal;    /* what fails now is no reason for bare mode */
+	bool stored;   /* the store was made by the sentry */
 };
 
 /* Reports what failed and ends the child; the sentry falls back or dies. */
@@ -153,12 +154,11 @@ static int fs_make(const char *type, const char *const (*opts)[2])
 	return (int)syscall(SYS_fsmount, fs, FS_CLOEXEC, 0);
 }
 
+/* The mounts' own descriptors are closed together, when the sentry has what it
+ * waits for: each close waits for all processors (RCU). */
 static int open_root_of(int mnt)
 {
-	int fd = openat(mnt, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	close(mnt);
-	return fd;
+	return openat(mnt, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* A namespace for message queues, semaphores and segments. Made only now that
@@ -347,7 +347,8 @@ static void init_build(struct init *in, const char *bare_dir)
 
 		init_inotify();
 		queues = init_make_ipc(in);
-		fds[0] = init_make_store(in);
+		if (!in->stored)
+			fds[0] = init_make_store(in);
 		fds[1] = devpts < 0 ? -1 : open_root_of(devpts);
 		init_root(in);
 		init_loopback(in);
@@ -368,8 +369,6 @@ static void init_build(struct init *in, const char *bare_dir)
 	errno = -ll;
 	MUST(in, "Landlock", ll);
 	m.landlock = ll > 0;
-	if (queues >= 0)
-		close(queues);
 	/* Changing ids made us undumpable, which would keep the tracer out. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	int null = open("/", O_PATH | O_CLOEXEC);
@@ -654,8 +653,21 @@ static void init_scrub(const struct config *cfg)
 	prctl(PR_SET_NAME, "init", 0, 0, 0);
 }
 
-NORETURN void init_main(const struct config *cfg, int sock, bool bare,
-			const char *bare_dir)
+/* The socket becomes 3, the store's mount, if there is one, 4. */
+static int keep_two(int sock, int mount_fd)
+{
+	int high = fcntl(sock, F_DUPFD_CLOEXEC, 5);
+	bool two = mount_fd >= 0;
+
+	if (high < 0 ||
+	    (two && mount_fd != 4 && dup3(mount_fd, 4, O_CLOEXEC) < 0) ||
+	    dup3(high, 3, O_CLOEXEC) < 0)
+		return -errno;
+	return close_range(two ? 5 : 4, ~0U, 0);
+}
+
+NORETURN void init_main(const struct config *cfg, int sock, int mount_fd,
+			bool bare, const char *bare_dir)
 {
 	struct init in = {.cfg = cfg, .sock = sock, .bare = bare};
 	struct jail_msg m;
@@ -664,11 +676,11 @@ NORETURN void init_main(const struct config *cfg, int sock, bool bare,
 
 	if (jail_recv(sock, &m, &none, 1) || m.kind != JAIL_MAPPED)
 		_exit(1);
-	if (sock != 3) {
-		dup3(sock, 3, O_CLOEXEC);
-		in.sock = sock = 3;
-	}
-	close_range(4, ~0U, 0);
+	in.stored = m.value != 0;
+	in.sock = 3;
+	if (keep_two(sock, mount_fd))
+		_exit(1);
+	sock = 3;
 	/* A session whose leader has a number inside. */
 	if (setsid() < 0)
 		_exit(1);

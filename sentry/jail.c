@@ -117,8 +117,9 @@ static int jail_map_ids(struct jail *j)
 }
 
 /* As real root the store belongs to our own user namespace: the guests' ids
- * are only numbers in the sentry. */
-static int store_make_as_root(const struct config *cfg)
+ * are only numbers in the sentry. Whoever closes the mount last waits for all
+ * processors (RCU): that is init, when nobody waits for it. */
+static int store_make_as_root(struct jail *j, const struct config *cfg)
 {
 	char size[32], inodes[32];
 	int mnt = -1, root;
@@ -141,9 +142,12 @@ static int store_make_as_root(const struct config *cfg)
 	if (mnt < 0)
 		return -errno;
 	root = openat(mnt, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
+	if (root < 0) {
 		root = -errno;
-	close(mnt);
+		close(mnt);
+		return root;
+	}
+	j->mount_fd = mnt;
 	return root;
 }
 
@@ -191,7 +195,7 @@ static int bare_prepare(struct jail *j)
 static void jail_child(struct jail *j, int sock)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	init_main(j->cfg, sock, j->bare, j->bare_dir);
+	init_main(j->cfg, sock, j->mount_fd, j->bare, j->bare_dir);
 }
 
 static int jail_spawn(struct jail *j)
@@ -243,7 +247,7 @@ static int jail_wait_ready(struct jail *j)
 		j->fatal = m.fatal;
 		return -m.value;
 	}
-	if (m.fdmask & 1 && j->store_fd < 0)
+	if (m.fdmask & 1)
 		j->store_fd = fd_take(&fds[0]);
 	if (m.fdmask & 2)
 		j->devpts_fd = fd_take(&fds[1]);
@@ -256,6 +260,19 @@ static int jail_wait_ready(struct jail *j)
 		j->stub_ino = (ino_t)m.stub_ino;
 	}
 	return 0;
+}
+
+/* Nothing is left behind if ret is an error; returns it. */
+static int jail_failed(struct jail *j, int ret)
+{
+	if (j->mount_fd >= 0)
+		close(fd_take(&j->mount_fd));
+	if (!ret)
+		return 0;
+	if (!j->reason[0])
+		snprintf(j->reason, sizeof(j->reason), "%s", strerror(-ret));
+	jail_fini(j);
+	return ret;
 }
 
 /*
@@ -283,7 +300,7 @@ static int jail_core_limit(struct jail *j)
 	return -EPERM;
 }
 
-int jail_build(struct jail *j, const struct config *cfg, bool bare)
+int jail_begin(struct jail *j, const struct config *cfg, bool bare)
 {
 	struct jail_msg go = {.kind = JAIL_MAPPED};
 	int ret;
@@ -291,7 +308,7 @@ int jail_build(struct jail *j, const struct config *cfg, bool bare)
 	memset(j, 0, sizeof(*j));
 	j->cfg = cfg;
 	j->bare = bare;
-	j->bare_lock = -1;
+	j->bare_lock = j->mount_fd = -1;
 	j->sock = j->store_fd = j->devpts_fd = j->listener = -1;
 	ret = jail_core_limit(j);
 	if (ret)
@@ -300,7 +317,7 @@ int jail_build(struct jail *j, const struct config *cfg, bool bare)
 		ret = bare_prepare(j);
 	} else {
 		j->stub_path = xstrdup("/s");
-		ret = geteuid() == 0 ? store_make_as_root(cfg) : 0;
+		ret = geteuid() == 0 ? store_make_as_root(j, cfg) : 0;
 		if (ret > 0) {
 			j->store_fd = ret;
 			ret = 0;
@@ -314,32 +331,33 @@ int jail_build(struct jail *j, const struct config *cfg, bool bare)
 			snprintf(j->reason, sizeof(j->reason),
 				 "mapping ids: %s", strerror(-ret));
 	}
+	go.value = !bare && j->store_fd >= 0;
 	if (!ret)
 		ret = jail_send(j->sock, &go, NULL, 0);
-	if (!ret)
-		ret = jail_wait_ready(j);
-	if (ret) {
-		if (!j->reason[0])
-			snprintf(j->reason, sizeof(j->reason), "%s",
-				 strerror(-ret));
-		jail_fini(j);
-	}
-	return ret;
+	return jail_failed(j, ret);
+}
+
+int jail_ready(struct jail *j)
+{
+	return jail_failed(j, jail_wait_ready(j));
 }
 
 int jail_filter(struct jail *j, const struct sock_fprog *prog)
 {
 	struct jail_msg m = {.kind = JAIL_FILTER};
 	size_t len = prog->len * sizeof(*prog->filter);
-	int ret, none;
-
 	AUTO_CLOSE int fd = memfd_create("filter", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, prog->filter, len) != (ssize_t)len)
 		return -EIO;
 	m.value = (int32_t)prog->len;
-	ret = jail_send(j->sock, &m, &fd, 1);
-	if (!ret)
-		ret = jail_recv(j->sock, &m, &none, 1);
+	return jail_send(j->sock, &m, &fd, 1);
+}
+
+int jail_listener(struct jail *j)
+{
+	struct jail_msg m;
+	int none, ret = jail_recv(j->sock, &m, &none, 1);
+
 	if (ret)
 		return ret;
 	if (m.kind != JAIL_LISTENER)

@@ -34,17 +34,22 @@ struct jail {
 	char *bare_dir;	  /* bare: host directory of stub and store */
 	int bare_lock;	  /* its lock, held for good; -1 */
 	char reason[256]; /* why the jail could not be built */
+	int mount_fd;	  /* of a store made by root; init lets go of it */
 	bool landlock;	  /* this wall stands */
 	bool fatal;	  /* reason is none for bare mode */
 };
 
 /*
- * Builds the jail around a child and leaves that waiting, not yet filtered.
+ * Starts a child that builds the jail around itself, then waits for it; the
+ * child is left waiting, not yet filtered. In between it works alongside.
  * 0, or -errno with jail->reason set and nothing left behind.
  */
-int MUST_CHECK jail_build(struct jail *j, const struct config *cfg, bool bare);
-/* Has the child load the filter; sets j->listener. After it is traced. */
+int MUST_CHECK jail_begin(struct jail *j, const struct config *cfg, bool bare);
+int MUST_CHECK jail_ready(struct jail *j);
+/* Has the child load the filter, once it is traced; then waits for that and
+ * sets j->listener. */
 int MUST_CHECK jail_filter(struct jail *j, const struct sock_fprog *prog);
+int MUST_CHECK jail_listener(struct jail *j);
 /* A command for init to start; all is borrowed. */
 struct jail_command {
 	uint32_t id;	/* given back when it has ended */
@@ -65,7 +70,8 @@ enum jail_msg_kind {
 	JAIL_FAILED,	/* value: errno, text: on what */
 	JAIL_LISTENER,	/* one descriptor attached */
 	JAIL_EXITED,	/* value: wait status of command `id` */
-	JAIL_MAPPED,	/* to init: uid and gid maps are written */
+	JAIL_MAPPED,	/* to init: uid and gid maps are written; value: the
+			 * store exists */
 	JAIL_FILTER,	/* to init: load the filter that follows */
 	JAIL_RUN,	/* to init: start a command, descriptors attached;
 			 * value: the sandbox ends with it */
@@ -94,8 +100,8 @@ int MUST_CHECK jail_send(int sock, const struct jail_msg *m, const int *fds,
 int MUST_CHECK jail_recv(int sock, struct jail_msg *m, int *fds, unsigned nfds);
 
 /* In the child, never returns (init.c). */
-NORETURN void init_main(const struct config *cfg, int sock, bool bare,
-			const char *bare_dir);
+NORETURN void init_main(const struct config *cfg, int sock, int mount_fd,
+			bool bare, const char *bare_dir);
 
 /* How many files the store may hold: each costs kernel memory that its size
  * limit does not count. */

@@ -111,15 +111,17 @@ static void default_limits(struct limits *l)
 		l->memory = ram / 5 * 4;
 }
 
-static void jail_or_bare(struct run *r)
+/* `begun` is what jail_begin said. */
+static void jail_or_bare(struct run *r, int begun)
 {
 	const struct config *cfg = r->s.cfg;
 	bool force = cfg->insecure_no_userns;
 	int ret;
 
 	if (!force) {
-		ret = jail_build(&r->jail, cfg, false);
-		if (!ret)
+		if (!begun)
+			begun = jail_ready(&r->jail);
+		if (!begun)
 			return;
 		if (r->jail.fatal)
 			die("cannot start a sandbox: %s; see `cloche doctor`",
@@ -129,7 +131,9 @@ static void jail_or_bare(struct run *r)
 			 "`cloche doctor`",
 			 r->jail.reason);
 	}
-	ret = jail_build(&r->jail, cfg, true);
+	ret = jail_begin(&r->jail, cfg, true);
+	if (!ret)
+		ret = jail_ready(&r->jail);
 	if (ret)
 		die("cannot start a sandbox: %s; see `cloche doctor`",
 		    r->jail.reason);
@@ -212,6 +216,19 @@ static struct taskcred *first_cred(const struct config *cfg)
 	return c;
 }
 
+/* Before there are threads: they have the network namespace of their maker. */
+static void hold_init(struct run *r)
+{
+	struct sentry *s = &r->s;
+
+	s->init = r->jail.init;
+	s->init_pidfd = (int)syscall(SYS_pidfd_open, s->init, 0);
+	if (s->init_pidfd < 0)
+		die("cannot hold the sandbox's first process: %s",
+		    strerror(errno));
+	confine_network(s->bare ? -1 : s->init_pidfd);
+}
+
 /* Init's row in the task table: what its children inherit. */
 static void make_first_task(struct run *r)
 {
@@ -238,11 +255,6 @@ static void make_first_task(struct run *r)
 		die("cannot use %s as the work directory: %s (as the sandbox "
 		    "sees it; --workdir DIR chooses another)",
 		    s->cfg->workdir, strerror(-ret));
-	s->init = r->jail.init;
-	s->init_pidfd = (int)syscall(SYS_pidfd_open, s->init, 0);
-	if (s->init_pidfd < 0)
-		die("cannot hold the sandbox's first process: %s",
-		    strerror(errno));
 	t = task_new_first(s, s->init,
 			   fsctx_new(vfs_root(s->vfs), ref.dentry, mask), cred);
 	vref_put(&ref);
@@ -250,17 +262,26 @@ static void make_first_task(struct run *r)
 	t->tg->core = r->core;
 }
 
-static void load_filter(struct run *r)
+static int load_filter(struct run *r)
 {
 	struct sock_fprog prog = !r->s.bare && outside_datagrams(&r->s)
 					 ? filterdata_datagrams()
 					 : filterdata_guest(r->s.bare);
-	int ret = jail_filter(&r->jail, &prog);
+
+	return jail_filter(&r->jail, &prog);
+}
+
+static void take_listener(struct run *r, int ret)
+{
+	if (!ret)
+		ret = jail_listener(&r->jail);
 	if (ret)
 		die("cannot load the seccomp filter: %s; see `cloche doctor`",
 		    strerror(-ret));
 	r->s.listener = r->jail.listener;
 	notify_tune(r->s.listener);
+	if (pthread_create(&r->notify, NULL, notify_main, &r->s))
+		die("cannot start a thread: %s", strerror(errno));
 }
 
 static void block_signals(struct run *r)
@@ -348,7 +369,7 @@ static void on_audit_failure(void *arg, int err)
 		log_debug("init has gone: %s", strerror(errno));
 }
 
-static void start_threads(struct run *r)
+static void start_tracer(struct run *r)
 {
 	struct sentry *s = &r->s;
 	int ret;
@@ -359,9 +380,6 @@ static void start_threads(struct run *r)
 		die("cannot trace the sandbox: %s; see `cloche doctor` "
 		    "(Yama's ptrace_scope?)",
 		    strerror(-ret));
-	load_filter(r);
-	if (pthread_create(&r->notify, NULL, notify_main, s))
-		die("cannot start a thread: %s", strerror(errno));
 }
 
 /* Everything in the sandbox ends: pid 1 takes the rest with it, or, in bare
@@ -635,7 +653,7 @@ int sentry_run(struct config *cfg)
 	struct sentry *s = &r->s;
 	struct run_service *sv = cfg->service;
 	bool keeps = sv && sv->keeps;
-	int ret;
+	int ret, filtered;
 
 	/* Fixed, so that the end of a thread's heap is given back as well:
 	 * malloc would raise them with each large block. */
@@ -654,10 +672,11 @@ int sentry_run(struct config *cfg)
 		stdio_none(&r->io);
 	else
 		stdio_classify(&r->io, cfg->limits.output);
+	getrlimit(RLIMIT_CORE, &r->core);
+	ret = cfg->insecure_no_userns ? 0 : jail_begin(&r->jail, cfg, false);
 	if (policy_new(cfg, &s->policy))
 		return EXIT_CLOCHE;
-	getrlimit(RLIMIT_CORE, &r->core);
-	jail_or_bare(r);
+	jail_or_bare(r, ret);
 	outside_start(s, r->jail.init);
 	s->kuid = geteuid() ? geteuid() : JAIL_HIGH_ID;
 	s->kgid = geteuid() ? getegid() : JAIL_HIGH_ID;
@@ -671,8 +690,10 @@ int sentry_run(struct config *cfg)
 		return EXIT_CLOCHE;
 	if (observe_init(s))
 		return EXIT_CLOCHE;
-	confine_network();
+	hold_init(r);
 	block_signals(r);
+	start_tracer(r);
+	filtered = load_filter(r); /* init's work, while we go on */
 	make_vfs(r);
 	make_first_task(r);
 	open_terminal(r);
@@ -680,7 +701,7 @@ int sentry_run(struct config *cfg)
 	if (ret)
 		die("cannot pass a file on descriptors 0-2: %s",
 		    strerror(-ret));
-	start_threads(r);
+	take_listener(r, filtered);
 	audit_on_failure(s->audit, on_audit_failure, r);
 	audit_start(r);
 	if (audit_flush(s->audit))
@@ -693,6 +714,7 @@ int sentry_run(struct config *cfg)
 		return EXIT_CLOCHE;
 	if (!keeps)
 		start_first(r);
+	r->sampled_ms = now_ms();
 	while (!r->ended)
 		loop_once(r);
 	return finish(r);

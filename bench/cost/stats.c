@@ -1,6 +1,5 @@
 #include "stats.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,9 +24,11 @@ static double quantile(const double *v, size_t count, double q)
 /* The largest k for which P(Binomial(n, 1/2) < k) <= 0.025. */
 static size_t order_of_interval(size_t n)
 {
-	double p = exp2(-(double)n), sum = 0;
+	double p = 1, sum = 0;
 	size_t k = 0;
 
+	for (size_t i = 0; i < n; i++)
+		p /= 2;
 	while (k < n / 2 && sum + p <= 0.025) {
 		sum += p;
 		p = p * (double)(n - k) / (double)(k + 1);

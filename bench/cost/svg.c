@@ -52,6 +52,48 @@ void svg_number(struct strbuf *b, double v)
 		      units[u]);
 }
 
+/* Not libm's: cloche would load that at every start. */
+static double lesser(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static double greater(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* e is whole. */
+static double ten_to(double e)
+{
+	double v = 1;
+
+	for (; e >= 1; e--)
+		v *= 10;
+	for (; e <= -1; e++)
+		v /= 10;
+	return v;
+}
+
+/* Exact where v is a power of ten; else to six digits, enough for pixels. */
+static double log_ten(double v)
+{
+	double e = 0;
+
+	for (; v >= 10; v /= 10)
+		e++;
+	for (; v < 1; v *= 10)
+		e--;
+	for (double bit = 0.5; bit > 1e-7; bit /= 2) {
+		v *= v;
+		if (v < 10)
+			continue;
+		v /= 10;
+		e += bit;
+	}
+	return e;
+}
+
 /* Whole powers of ten around what is shown. */
 struct scale {
 	double low, high; /* exponents */
@@ -60,7 +102,7 @@ struct scale {
 
 static double place(const struct scale *s, double v)
 {
-	double e = v > 0 ? log10(v) : s->low;
+	double e = v > 0 ? log_ten(v) : s->low;
 
 	return s->at + s->size * (e - s->low) / (s->high - s->low);
 }
@@ -69,8 +111,8 @@ static void scale_take(struct scale *s, double v)
 {
 	if (v <= 0)
 		return;
-	s->low = fmin(s->low, floor(log10(v)));
-	s->high = fmax(s->high, ceil(log10(v)));
+	s->low = lesser(s->low, floor(log_ten(v)));
+	s->high = greater(s->high, ceil(log_ten(v)));
 }
 
 static struct scale scale_new(double at, double size)
@@ -91,26 +133,26 @@ static void scale_end(struct scale *s)
 static void tick_x(struct strbuf *b, const struct scale *s, double e,
 		   double top, double bottom)
 {
-	double x = place(s, pow(10, e));
+	double x = place(s, ten_to(e));
 
 	strbuf_printf(b,
 		      "<line class=grid x1=%.1f y1=%.1f x2=%.1f y2=%.1f />"
 		      "<text class=axis x=%.1f y=%.1f text-anchor=middle>",
 		      x, top, x, bottom, x, bottom + 14);
-	svg_number(b, pow(10, e));
+	svg_number(b, ten_to(e));
 	strbuf_puts(b, "</text>\n");
 }
 
 static void tick_y(struct strbuf *b, const struct scale *s, double e,
 		   double left, double right)
 {
-	double y = place(s, pow(10, e));
+	double y = place(s, ten_to(e));
 
 	strbuf_printf(b,
 		      "<line class=grid x1=%.1f y1=%.1f x2=%.1f y2=%.1f />"
 		      "<text class=axis x=%.1f y=%.1f text-anchor=end>",
 		      left, y, right, y, left - 6, y + 4);
-	svg_number(b, pow(10, e));
+	svg_number(b, ten_to(e));
 	strbuf_puts(b, "</text>\n");
 }
 
@@ -131,7 +173,7 @@ static void bar(struct strbuf *b, const struct scale *s,
 	strbuf_printf(b,
 		      "</text><rect class=bar x=%d y=%.1f width=%.1f height=%d "
 		      "rx=2><title>",
-		      LABEL, y + 4, fmax(x - LABEL, 1), ROW - 8);
+		      LABEL, y + 4, greater(x - LABEL, 1), ROW - 8);
 	strbuf_printf(b, "minimum %.1f, median %.1f, 99 %% %.1f", v->low,
 		      v->mid, v->high);
 	strbuf_puts(b, "</title></rect>");
@@ -142,7 +184,8 @@ static void bar(struct strbuf *b, const struct scale *s,
 			      place(s, v->low), y + ROW / 2.0,
 			      place(s, v->high), y + ROW / 2.0);
 	strbuf_printf(b, "<text class=value x=%.1f y=%.1f>",
-		      fmax(place(s, fmax(v->high, v->mid)), x) + 6, y + 15);
+		      greater(place(s, greater(v->high, v->mid)), x) + 6,
+		      y + 15);
 	svg_number(b, v->mid);
 	strbuf_puts(b, "</text>\n");
 }
@@ -155,7 +198,7 @@ void svg_bars(struct strbuf *b, const struct svg_bar *bars, size_t count,
 
 	for (size_t i = 0; i < count; i++) {
 		scale_take(&s, bars[i].low > 0 ? bars[i].low : bars[i].mid);
-		scale_take(&s, fmax(bars[i].mid, bars[i].high));
+		scale_take(&s, greater(bars[i].mid, bars[i].high));
 	}
 	scale_end(&s);
 	open_svg(b, bottom + AXIS);
@@ -208,7 +251,7 @@ void svg_lines(struct strbuf *b, const struct svg_line *lines, size_t count,
 	       const char *x_unit, const char *y_unit)
 {
 	struct scale x = scale_new(60, WIDTH - LEGEND - 70);
-	double height = fmax(PLOT_H, (double)count * 16);
+	double height = greater(PLOT_H, (double)count * 16);
 	struct scale y = scale_new(TOP + height, -height);
 
 	for (size_t i = 0; i < count; i++) {
