@@ -88,6 +88,7 @@ dnsmasq --keep-in-foreground --no-resolv --no-hosts --conf-file=/dev/null \
 	--txt-record=www.example.test,secret \
 	--srv-host=_x._tcp.example.test,www.example.test,80 \
 	--host-record=rebind.example.test,10.9.9.9 \
+	--host-record=both.example.test,$H,2606:2800::99 \
 	--log-queries --log-facility="$srv/dns.log" & pids+=($!)
 
 # ---- what the servers serve ----
@@ -252,6 +253,11 @@ both curl 'curl -sS --cacert ca.pem https://www.example.test/ http://alias.examp
 	curl -sS -w "%{remote_ip} %{http_version}" --cacert ca.pem https://www.example.test/echo
 	curl -sS --http1.1 -Z --parallel-immediate -H "X-Y: z" "http://www.example.test/echo?[1-30]" 2>/dev/null'
 both curl-by-hosts-file 'curl -sS --cacert ca.pem https://hosts.example.test/'
+# there is no way to the IPv6 one
+both two-families 'curl -sS http://both.example.test/
+	/usr/bin/python3 -c "import urllib.request as u; print(u.urlopen(\"http://both.example.test/\").read())"
+	command -v node >/dev/null && node -e "require(\"http\").get(\"http://both.example.test/\",r=>r.on(\"data\",d=>console.log(d+\"\"))).on(\"error\",e=>console.log(e.code))"
+	true'
 have wget && both wget 'wget -q -O - --ca-certificate=ca.pem https://www.example.test/
 	wget -q -O - http://www.example.test/big | cksum'
 both git-https 'export GIT_SSL_CAINFO=$PWD/ca.pem
