@@ -78,20 +78,24 @@ static int read_all(int fd, struct strbuf *out)
 	}
 }
 
-int pseudo_read_at(int dirfd, const char *path, struct strbuf *out)
+int pseudo_read_fd(int fd, struct strbuf *out)
 {
-	AUTO_CLOSE int fd = -1;
 	struct stat st;
 
-	fd = openat(dirfd, path,
-		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EACCES;
 	return read_all(fd, out);
+}
+
+int pseudo_read_at(int dirfd, const char *path, struct strbuf *out)
+{
+	AUTO_CLOSE int fd = -1;
+
+	fd = openat(dirfd, path,
+		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : pseudo_read_fd(fd, out);
 }
 
 ssize_t pseudo_copy_link(const char *text, char *buf, size_t size)

@@ -26,6 +26,8 @@ int MUST_CHECK pseudo_open_dir(struct inode *inode, struct dentry *dentry,
 /* Appends a whole regular file of the host, relative to dirfd; symlinks are
  * not followed at the end. 0 or -errno. */
 int MUST_CHECK pseudo_read_at(int dirfd, const char *path, struct strbuf *out);
+/* The same of one that is open. */
+int MUST_CHECK pseudo_read_fd(int fd, struct strbuf *out);
 
 /* Copies text for readlink: bytes copied, never a NUL. */
 ssize_t pseudo_copy_link(const char *text, char *buf, size_t size);

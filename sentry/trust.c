@@ -4,10 +4,11 @@
 #include "trust.h"
 
 #include <fcntl.h>
-#include <limits.h>
+#include <linux/openat2.h>
 #include <nettle/base64.h>
 #include <nettle/sha1.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 
 #include "config.h"
 #include "../fs/pseudo.h"
@@ -57,14 +58,18 @@ const char *const *trust_variables(size_t *count)
 	return names;
 }
 
-/* The real path of a file of the guest's tree on the host, if there is one;
- * owned. */
-static char *host_path(const struct config *cfg, const char *guest)
+/* A file of the guest's tree on the host, for reading; -1: there is none. A
+ * tree of --root is not trusted: its links lead nowhere but into itself. */
+static int tree_open(const struct config *cfg, const char *guest)
 {
-	AUTO_FREE char *path =
-		xasprintf("%s%s", cfg->root ? cfg->root : "", guest);
+	struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	AUTO_CLOSE int root = open(cfg->root ? cfg->root : "/",
+				   O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return realpath(path, NULL);
+	return (int)syscall(SYS_openat2, root, guest, &how, sizeof(how));
 }
 
 static void put_pem(struct strbuf *b, const uint8_t *der, size_t len)
@@ -96,16 +101,16 @@ static int add_more(const struct config *cfg, struct strbuf *b)
 static int mount_bundle(const struct config *cfg, struct vfs *vfs,
 			const char *guest, const char *pem)
 {
-	AUTO_FREE char *host = host_path(cfg, guest);
+	AUTO_CLOSE int fd = tree_open(cfg, guest);
 	struct strbuf b;
 	int ret = 0;
 
 	/* Debian's is made where there is none: the variables name it. */
-	if (!host && strcmp(guest, DEBIAN_BUNDLE))
+	if (fd < 0 && strcmp(guest, DEBIAN_BUNDLE))
 		return 0;
 	strbuf_init(&b, PSEUDO_TEXT_MAX);
-	if (host)
-		ret = pseudo_read_at(AT_FDCWD, host, &b);
+	if (fd >= 0)
+		ret = pseudo_read_fd(fd, &b);
 	if (b.len && b.data[b.len - 1] != '\n')
 		strbuf_putc(&b, '\n');
 	if (!ret)
@@ -176,8 +181,8 @@ static int mount_java(const struct config *cfg, struct vfs *vfs,
 	enum { CERT_MAX = 16384 };
 	/* the password that all have, as Java's digest takes it */
 	static const char key[] = "\0c\0h\0a\0n\0g\0e\0i\0tMighty Aphrodite";
-	AUTO_FREE char *host = host_path(cfg, guest);
-	AUTO_FREE char *from = host_path(cfg, DEBIAN_BUNDLE);
+	AUTO_CLOSE int there = tree_open(cfg, guest);
+	AUTO_CLOSE int from = tree_open(cfg, DEBIAN_BUNDLE);
 	AUTO_FREE uint8_t *one = xmalloc(CERT_MAX);
 	uint8_t digest[SHA1_DIGEST_SIZE];
 	struct strbuf pem, b;
@@ -186,11 +191,11 @@ static int mount_java(const struct config *cfg, struct vfs *vfs,
 	const char *p;
 	int ret;
 
-	if (!host)
+	if (there < 0)
 		return 0;
 	strbuf_init(&pem, PSEUDO_TEXT_MAX);
 	strbuf_init(&b, PSEUDO_TEXT_MAX);
-	if (from && pseudo_read_at(AT_FDCWD, from, &pem))
+	if (from >= 0 && pseudo_read_fd(from, &pem))
 		strbuf_reset(&pem);
 	ret = add_more(cfg, &pem);
 	put_number(&b, 0xfeedfeed, 4);
