@@ -4,12 +4,12 @@
  * set-id programs. Such a record is applied only when it is named.
  *
  * Build files (Makefile, package.json, setup.py ...) are ordinary work: one
- * runs them on purpose. Names are compared without case, because some file
- * systems do.
+ * runs them on purpose. Names are compared as the most lenient file system
+ * does (apply_fold.c).
  *
  * LIMIT: a bare repository under another name than ".git" is not recognised.
  */
-#include "apply.h"
+#include "apply_priv.h"
 
 #include <strings.h>
 
@@ -22,6 +22,11 @@ static const struct guard guards[] = {
 	{".gitattributes", "git runs filters by it"},
 	{".gitmodules", "git fetches by it"},
 	{".gitconfig", "git's configuration"},
+	{"git~1", "a git repository by its short name"},
+	{".hgrc", "Mercurial's hooks and configuration"},
+	{".jj", "Jujutsu's configuration"},
+	{".bzr", "Bazaar's configuration"},
+	{".p4config", "Perforce's configuration"},
 	{".hg", "Mercurial's hooks and configuration"},
 	{".svn", "Subversion's configuration"},
 	{".husky", "git hooks"},
@@ -31,11 +36,21 @@ static const struct guard guards[] = {
 	{".envrc", "direnv runs it"},
 	{".env", "programs are started with it"},
 	{".mise.toml", "the shell obeys it"},
+	{".mise.local.toml", "the shell obeys it"},
+	{".mise", "the shell obeys it"},
+	{"mise.toml", "the shell obeys it"},
+	{"mise.local.toml", "the shell obeys it"},
+	{".direnvrc", "direnv runs it"},
 	{".tool-versions", "the shell obeys it"},
 	{".vscode", "an editor obeys it"},
 	{".idea", "an editor obeys it"},
 	{".fleet", "an editor obeys it"},
 	{".devcontainer", "an editor obeys it"},
+	{".devcontainer.json", "an editor obeys it"},
+	{".zed", "an editor obeys it"},
+	{".helix", "an editor obeys it"},
+	{".vim", "an editor obeys it"},
+	{".lvimrc", "an editor obeys it"},
 	{".vimrc", "an editor obeys it"},
 	{".exrc", "an editor obeys it"},
 	{".nvimrc", "an editor obeys it"},
@@ -45,9 +60,25 @@ static const struct guard guards[] = {
 	{".dir-locals.el", "an editor obeys it"},
 	{".gdbinit", "a debugger runs it"},
 	{".lldbinit", "a debugger runs it"},
+	{".gdbearlyinit", "a debugger runs it"},
+	{".pdbrc", "a debugger runs it"},
+	{".Rprofile", "R runs it"},
+	{".Renviron", "R obeys it"},
+	{".ghci", "an interpreter runs it"},
+	{".irbrc", "an interpreter runs it"},
+	{".pryrc", "an interpreter runs it"},
+	{".iex.exs", "an interpreter runs it"},
+	{".ocamlinit", "an interpreter runs it"},
+	{".sqliterc", "an interpreter runs it"},
+	{".psqlrc", "an interpreter runs it"},
 	{".claude", "an agent obeys it"},
 	{".cursor", "an agent obeys it"},
 	{".mcp.json", "an agent runs it"},
+	{".codex", "an agent obeys it"},
+	{".gemini", "an agent obeys it"},
+	{".cursorrules", "an agent obeys it"},
+	{".windsurfrules", "an agent obeys it"},
+	{".aider.conf.yml", "an agent obeys it"},
 	{".github/workflows", "CI runs it"},
 	{".github/actions", "CI runs it"},
 	{".gitlab-ci.yml", "CI runs it"},
@@ -58,10 +89,31 @@ static const struct guard guards[] = {
 	{"azure-pipelines.yml", "CI runs it"},
 	{"bitbucket-pipelines.yml", "CI runs it"},
 	{"Jenkinsfile", "CI runs it"},
+	{".gitea/workflows", "CI runs it"},
+	{".forgejo/workflows", "CI runs it"},
+	{".woodpecker", "CI runs it"},
+	{".woodpecker.yml", "CI runs it"},
+	{".woodpecker.yaml", "CI runs it"},
+	{".appveyor.yml", "CI runs it"},
+	{"appveyor.yml", "CI runs it"},
+	{".semaphore", "CI runs it"},
+	{".tekton", "CI runs it"},
 	{".npmrc", "npm obeys it"},
 	{".yarnrc", "yarn obeys it"},
 	{".yarnrc.yml", "yarn obeys it"},
 	{".yarn", "yarn runs it"},
+	{".pnp.cjs", "yarn runs it"},
+	{".pnpmfile.cjs", "pnpm runs it"},
+	{".bundle", "bundler obeys it"},
+	{".gemrc", "gem obeys it"},
+	{".mvn", "Maven obeys it"},
+	{".bazelrc", "Bazel obeys it"},
+	{".netrc", "programs send passwords by it"},
+	{".curlrc", "curl obeys it"},
+	{".wgetrc", "wget obeys it"},
+	{".screenrc", "screen runs it"},
+	{".tmux.conf", "tmux runs it"},
+	{".pam_environment", "a session obeys it"},
 	{".cargo", "cargo obeys it"},
 	{".bashrc", "a shell runs it"},
 	{".bash_profile", "a shell runs it"},
@@ -176,9 +228,11 @@ static bool gains_rights(const struct change *c)
 
 const char *apply_delicate(const char *path, const struct change *c)
 {
+	AUTO_FREE char *plain = apply_fold(path);
+
 	if (gains_rights(c))
 		return "a program with set-id bits or capabilities";
 	if (S_ISCHR(c->new.mode) || S_ISBLK(c->new.mode))
 		return "a device";
-	return path_why(path, c);
+	return path_why(plain, c);
 }

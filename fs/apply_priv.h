@@ -150,4 +150,8 @@ int apply_back(struct apply_work *w, const char **path);
 int apply_clean(struct apply_work *w);
 void apply_tick(struct apply_work *w, const char *path);
 
+/* apply_fold.c: the path as a file system that does not compare bytes may take
+ * it, where that is ASCII; case stays. Owned. */
+char *apply_fold(const char *path);
+
 #endif

@@ -290,11 +290,20 @@ Test(apply, what_the_host_would_run_must_be_named)
 		".git/info/attributes",
 		".git/modules/m/config",
 		".pre-commit-config.yaml",
+		".g\u200cit/config",
+		".git./config",
+		"GIT~1/config",
+		".hu\u017f\u212ay/x",
+		".con\ufb01g/x",
+		".\u00dfh/authorized_keys",
+		"a/.GIT\ufeff/hooks/x",
+		".Rprofile",
+		".devcontainer.json",
 	};
 	static const char *const fine[] = {
 		".git/objects/ab/cd", ".git/index", ".github/CODEOWNERS",
 		"Makefile",	      ".gitignore", "hooks/x",
-		"package.json",
+		"package.json",	      "\u00fcber",  "\xff\xe2\x80",
 	};
 	struct change c = {.kind = VFS_ADDED, .content = true};
 
