@@ -90,8 +90,9 @@ static int snapshot(int fd, const struct snapshot_options *o, const char *name,
 		    const char *label)
 {
 	struct control_msg m;
-	json_t *req = json_pack("{s:s,s:b}", "label", label ? label : "",
-				"remove", o->remove);
+	json_t *req = json_pack("{s:o,s:b}", "label",
+				control_string(label ? label : ""), "remove",
+				o->remove);
 
 	if (session_ask(fd, name, "snapshot", req, &m))
 		return CLI_FAILED;
@@ -143,10 +144,10 @@ int cli_restore(int argc, char **argv)
 		return CLI_FAILED;
 	}
 	if (session_connect(words[0], &fd) ||
-	    session_ask(
-		    fd, words[0], "restore",
-		    json_pack("{s:s,s:b}", "label", words[1], "force", o.force),
-		    &m))
+	    session_ask(fd, words[0], "restore",
+			json_pack("{s:o,s:b}", "label",
+				  control_string(words[1]), "force", o.force),
+			&m))
 		return CLI_FAILED;
 	control_msg_fini(&m);
 	return 0;

@@ -18,6 +18,7 @@
 #include "../../fs/snapshot.h"
 #include "../baredir.h"
 #include "../command.h"
+#include "control.h"
 #include "session.h"
 
 enum { LAYERS_MAX = 65536 };
@@ -139,8 +140,9 @@ static int seed(const struct config *cfg, struct vfs *vfs)
 int session_fork(struct config *cfg, const char *from, const char *label,
 		 int fd)
 {
-	json_t *req = json_pack("{s:s,s:s,s:s}", "op", "fork", "label",
-				label ? label : "", "name", cfg->name);
+	json_t *req = json_pack("{s:s,s:o,s:s}", "op", "fork", "label",
+				control_string(label ? label : ""), "name",
+				cfg->name);
 	int ret = control_send(fd, req, NULL, 0, false, 0);
 
 	json_decref(req);
