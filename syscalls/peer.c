@@ -10,6 +10,7 @@
  * LIMIT: a real Yama would narrow it to descendants.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/kcmp.h>
 #include <linux/mempolicy.h>
@@ -21,6 +22,8 @@
 #include "../sentry/gmem.h"
 
 enum { PEER_PAGE = 4096 };
+
+#define PEER_BYTES_MAX (INT_MAX & ~(size_t)(PEER_PAGE - 1)) /* MAX_RW_COUNT */
 
 /* PTRACE_MODE_REALCREDS of kernel/ptrace.c; the set of capabilities first. */
 static bool peer_ids_match(const struct taskcred *a, const struct taskcred *b)
@@ -141,6 +144,7 @@ struct peer_copy {
 	struct task *peer;	      /* counted */
 	struct iovec *local, *remote; /* in the arena; guest addresses */
 	size_t nlocal, nremote;
+	uint32_t execs; /* the memory is that of the program it was asked of */
 	bool to_peer;
 };
 
@@ -196,9 +200,13 @@ static int peer_piece(struct call *c, const struct peer_copy *p,
 	gaddr_t local = (uintptr_t)l->iov_base;
 	gaddr_t remote = (uintptr_t)r->iov_base;
 	unsigned char buf[PEER_PAGE];
+	bool same;
 	int err;
 
-	if (__atomic_load_n(&p->peer->dead, __ATOMIC_ACQUIRE))
+	call_lock(c);
+	same = !p->peer->dead && p->peer->tg->execs == p->execs;
+	call_unlock(c);
+	if (!same)
 		return -ESRCH;
 	if (p->to_peer) {
 		err = call_read(c, local, buf, n);
@@ -212,25 +220,28 @@ static int64_t peer_copy(struct call *c, void *arg)
 {
 	struct peer_copy *p = arg;
 	struct iovec *l, *r;
-	int64_t done = 0;
+	size_t done = 0;
 	int err = 0;
 
-	while (!err && (l = peer_next(&p->local, &p->nlocal)) &&
+	while (done < PEER_BYTES_MAX &&
+	       (l = peer_next(&p->local, &p->nlocal)) &&
 	       (r = peer_next(&p->remote, &p->nremote))) {
 		size_t a = page_left(l), b = page_left(r);
 		size_t n = a < b ? a : b;
 
+		if (n > PEER_BYTES_MAX - done)
+			n = PEER_BYTES_MAX - done;
 		err = peer_piece(c, p, l, r, n);
 		if (err)
 			break;
 		iov_skip(l, n);
 		iov_skip(r, n);
-		done += (int64_t)n;
+		done += n;
 	}
 	call_lock(c);
 	task_put(p->peer);
 	call_unlock(c);
-	return done ? done : err;
+	return done ? (int64_t)done : err;
 }
 
 static size_t iov_total(const struct iovec *iov, size_t n)
@@ -266,6 +277,7 @@ static int64_t peer_memory(struct call *c, bool to_peer)
 		return err;
 	t->refs++;
 	p->peer = t;
+	p->execs = t->tg->execs;
 	ret = call_block(c, peer_copy, p);
 	if (ret != CALL_DEFERRED)
 		task_put(t);
