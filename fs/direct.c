@@ -216,7 +216,7 @@ static int direct_open(struct vfs_ctx *ctx, struct inode *inode,
 					    O_NONBLOCK | O_NOFOLLOW),
 				   &fd, &st);
 	if (!ret)
-		ret = vfs_object_add_host(vfs, fd, &st, inode, dentry);
+		ret = vfs_object_add_host(vfs, fd, &st, NULL, inode, dentry);
 	if (!ret)
 		out->fd = fd_take(&fd);
 	return ret;

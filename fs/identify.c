@@ -103,15 +103,23 @@ static int birth_time(int fd, struct statx_timestamp *t)
 	return 0;
 }
 
-static int object_stamp(struct object *o, int fd, const struct stat *st)
+static int object_stamp(struct object *o, int fd, const struct stat *st,
+			const struct timespec *born)
 {
 	o->host = true;
 	o->ctime = st->st_ctim;
-	return birth_time(fd, &o->btime);
+	if (!born || !born->tv_sec)
+		return birth_time(fd, &o->btime);
+	o->btime = (struct statx_timestamp){
+		.tv_sec = born->tv_sec,
+		.tv_nsec = (uint32_t)born->tv_nsec,
+	};
+	return 0;
 }
 
 int vfs_object_add_host(struct vfs *vfs, int fd, const struct stat *st,
-			struct inode *inode, struct dentry *dentry)
+			const struct timespec *born, struct inode *inode,
+			struct dentry *dentry)
 {
 	struct object *o = object_find(vfs, st->st_dev, st->st_ino);
 
@@ -121,7 +129,7 @@ int vfs_object_add_host(struct vfs *vfs, int fd, const struct stat *st,
 		return 0;
 	}
 	o = object_add(vfs, st->st_dev, st->st_ino, inode, dentry);
-	return object_stamp(o, fd, st);
+	return object_stamp(o, fd, st, born);
 }
 
 void vfs_object_del(struct vfs *vfs, dev_t dev, ino_t ino)

@@ -167,9 +167,8 @@ static struct vref walk_ref(const struct walk *w)
 	return (struct vref){w->d ? w->d->inode : w->anon, w->d};
 }
 
-static int open_path_once(struct vfs_ctx *ctx, const struct vfs_at *at,
-			  int flags, mode_t mode, unsigned walk_flags,
-			  struct vfs_opened *out)
+static int open_walked(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
+		       mode_t mode, unsigned walk_flags, struct vfs_opened *out)
 {
 	AUTO_WALK struct walk w;
 	struct vref ref;
@@ -188,6 +187,20 @@ static int open_path_once(struct vfs_ctx *ctx, const struct vfs_at *at,
 	if ((w.flags & VFS_DIRECTORY) && !inode_is_dir(ref.inode))
 		flags |= O_DIRECTORY;
 	return open_found(ctx, &ref, flags, created, out);
+}
+
+static int open_path_once(struct vfs_ctx *ctx, const struct vfs_at *at,
+			  int flags, mode_t mode, unsigned walk_flags,
+			  struct vfs_opened *out)
+{
+	struct vfs_making making = {.flags = flags, .fd = -1};
+	int err;
+
+	ctx->making = flags & O_CREAT ? &making : NULL;
+	err = open_walked(ctx, at, flags, mode, walk_flags, out);
+	ctx->making = NULL;
+	auto_close_fd(&making.fd);
+	return err;
 }
 
 static int open_path(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,

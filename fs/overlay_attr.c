@@ -34,8 +34,21 @@ mode_t ov_object_mode(const struct ov_node *n)
 	return 0600 | bits;
 }
 
+/* fstat of the caller's descriptor, if that is of the object. */
+static const struct stat *ov_object_at_hand(const struct vfs_ctx *ctx,
+					    const struct ov_node *n)
+{
+	const struct stat *st = ctx ? ctx->fd_stat : NULL;
+
+	return st && n->object && st->st_ino == n->sino &&
+			       st->st_dev == store_dev(n->ov->store)
+		       ? st
+		       : NULL;
+}
+
 /* st: of the object, since it was changed last; or NULL. */
-static void ov_ctime_mark(struct ov_node *n, const struct stat *st)
+static void ov_ctime_mark(const struct vfs_ctx *ctx, struct ov_node *n,
+			  const struct stat *st)
 {
 	struct stat now;
 
@@ -43,7 +56,8 @@ static void ov_ctime_mark(struct ov_node *n, const struct stat *st)
 	n->meta = true;
 	if (!ov_real_times(n) || (!n->side[0] && list_empty(&n->names)))
 		return;
-	if (!st && !ov_object_stat(n, &now))
+	if (!st && (ov_object_at_hand(ctx, n) ? !fstat(ctx->fd, &now)
+					      : !ov_object_stat(n, &now)))
 		st = &now;
 	if (st)
 		n->ctime_mark = st->st_ctim;
@@ -51,19 +65,7 @@ static void ov_ctime_mark(struct ov_node *n, const struct stat *st)
 
 void ov_ctime_now(struct ov_node *n)
 {
-	ov_ctime_mark(n, NULL);
-}
-
-/* fstat of the caller's descriptor, if that is of the object. */
-static const struct stat *ov_object_at_hand(const struct vfs_ctx *ctx,
-					    const struct ov_node *n)
-{
-	const struct stat *st = ctx->fd_stat;
-
-	return st && n->object && st->st_ino == n->sino &&
-			       st->st_dev == store_dev(n->ov->store)
-		       ? st
-		       : NULL;
+	ov_ctime_mark(NULL, n, NULL);
 }
 
 /*
@@ -240,7 +242,8 @@ static int ov_set_size(struct vfs_ctx *ctx, struct ov_node *n,
 	return 0;
 }
 
-static int ov_set_times(struct ov_node *n, const struct vfs_attr *attr)
+static int ov_set_times(const struct vfs_ctx *ctx, struct ov_node *n,
+			const struct vfs_attr *attr)
 {
 	struct timespec t[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
 	struct timespec now = attr->now ? ov_now_for(n) : attr->mtime;
@@ -254,6 +257,9 @@ static int ov_set_times(struct ov_node *n, const struct vfs_attr *attr)
 		t[1] = n->mtime =
 			attr->now & VFS_ATTR_MTIME ? now : attr->mtime;
 	if (!ov_real_times(n))
+		return 0;
+	/* Without the walk to its name. */
+	if (ov_object_at_hand(ctx, n) && !futimens(ctx->fd, t))
 		return 0;
 	ret = ov_object_place(n, &dirfd, &name);
 	if (ret < 0)
@@ -317,7 +323,7 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 	if (attr->valid & VFS_ATTR_GID)
 		inode->gid = attr->gid;
 	if (attr->valid & (VFS_ATTR_ATIME | VFS_ATTR_MTIME))
-		ret = ov_set_times(n, attr);
+		ret = ov_set_times(ctx, n, attr);
 	else if (!(attr->valid & VFS_ATTR_SIZE))
 		now = ov_object_at_hand(ctx, n);
 	if (!ret &&
@@ -327,7 +333,7 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 		now = NULL;
 		ret = ov_mode_to_object(n);
 	}
-	ov_ctime_mark(n, now);
+	ov_ctime_mark(ctx, n, now);
 	if (n->nlink)
 		ov_pin(n);
 	return ret;

@@ -72,7 +72,10 @@ int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode, dev_t dev,
 		n->target = xstrdup(target);
 	if (S_ISLNK(mode))
 		n->inode->mode = 0777;
-	ret = ov_object_make(n, dir, where->name);
+	if (ctx->making && S_ISREG(mode))
+		ret = ov_object_make_open(n, dir, where->name, ctx->making);
+	else
+		ret = ov_object_make(n, dir, where->name);
 	if (ret < 0) {
 		inode_put(n->inode);
 		return ret;

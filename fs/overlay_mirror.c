@@ -10,6 +10,7 @@
 #include "overlay_priv.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 
 int ov_store_errno(int err, const char *what)
 {
@@ -177,6 +178,21 @@ static int ov_object_add_name(struct ov_node *n, struct ov_node *dir,
 	return 0;
 }
 
+void ov_object_made(struct ov_node *n, struct ov_node *dir, const char *name,
+		    const struct stat *st)
+{
+	n->sino = st->st_ino;
+	n->object = true;
+	if (dir)
+		ov_entry_set(dir, name, n)->mirrored = true;
+	else
+		snprintf(n->side, sizeof(n->side), "%s", name);
+	if (n->nlink)
+		ov_pin(n);
+	if (S_ISDIR(n->inode->type))
+		n->dir->has_mirror = true;
+}
+
 int ov_object_make(struct ov_node *n, struct ov_node *dir, const char *name)
 {
 	struct store *s = n->ov->store;
@@ -200,16 +216,7 @@ int ov_object_make(struct ov_node *n, struct ov_node *dir, const char *name)
 		return ov_store_errno(-ret, "create");
 	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return ov_store_errno(errno, "fstatat");
-	n->sino = st.st_ino;
-	n->object = true;
-	if (dir)
-		ov_entry_set(dir, name, n)->mirrored = true;
-	else
-		memcpy(n->side, side, sizeof(side));
-	if (n->nlink)
-		ov_pin(n);
-	if (S_ISDIR(n->inode->type))
-		n->dir->has_mirror = true;
+	ov_object_made(n, dir, name, &st);
 	return 0;
 }
 

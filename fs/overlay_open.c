@@ -25,6 +25,40 @@ static bool ov_writes(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 }
 
+/* The object at (dir, name), made and opened in one. Not for O_DIRECT, which
+ * may be refused, nor for mode 3. */
+int ov_object_make_open(struct ov_node *n, struct ov_node *dir,
+			const char *name, struct vfs_making *m)
+{
+	int flags = m->flags & OV_OPEN_FLAGS & ~O_TRUNC;
+	AUTO_CLOSE int fd = -1;
+	struct stat st;
+	int at;
+
+	if ((flags & O_DIRECT) || (flags & O_ACCMODE) == O_ACCMODE)
+		return ov_object_make(n, dir, name);
+	at = ov_mirror_fd(dir);
+	if (at < 0)
+		return at;
+	fd = openat(at, name, flags | O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return ov_store_errno(errno, "create");
+	if (fstat(fd, &st) < 0)
+		return ov_store_errno(errno, "fstat");
+	ov_object_made(n, dir, name, &st);
+	m->fd = fd_take(&fd);
+	m->inode = n->inode;
+	return 0;
+}
+
+static int ov_take_made(struct vfs_ctx *ctx, const struct ov_node *n)
+{
+	struct vfs_making *m = ctx->making;
+
+	return m && m->fd >= 0 && m->inode == n->inode ? fd_take(&m->fd) : -1;
+}
+
 /* Of a truncation the core tells ov_setattr which set-id bits go. */
 int ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
 		   struct dentry *dentry, int flags, int *out)
@@ -43,7 +77,9 @@ int ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
 		return ret;
 	/* No link stands there, and O_NOFOLLOW would show in F_GETFL. */
 	flags = (flags & OV_OPEN_FLAGS) | O_NOCTTY | O_CLOEXEC;
-	fd = openat(dirfd, name, flags);
+	fd = ov_take_made(ctx, n);
+	if (fd < 0)
+		fd = openat(dirfd, name, flags);
 	if (fd < 0 && errno == EINVAL && (flags & O_DIRECT))
 		fd = openat(dirfd, name, flags & ~O_DIRECT);
 	if (fd < 0)
@@ -81,7 +117,8 @@ static int ov_open_lower(struct vfs_ctx *ctx, struct ov_node *n,
 		ov_take_stat(n, &st);
 	if (!judged)
 		return -ESTALE; /* to be judged again */
-	ret = vfs_object_add_host(n->ov->sb->vfs, fd, &st, n->inode, dentry);
+	ret = vfs_object_add_host(n->ov->sb->vfs, fd, &st,
+				  n->src ? NULL : &n->lborn, n->inode, dentry);
 	if (!ret)
 		*out = fd_take(&fd);
 	return ret;
@@ -195,6 +232,7 @@ int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
 	out->kind = VFS_OPENED;
 	switch (inode->type) {
 	case S_IFREG:
+		out->as_asked = true;
 		return ov_open_reg(ctx, n, dentry, flags, out);
 	case S_IFDIR:
 		return ov_open_dir(n, dentry, flags, &out->fd);

@@ -315,6 +315,9 @@ int MUST_CHECK ov_mirror_populate(struct ov_node *dir);
  * side/ when dir is NULL. */
 int MUST_CHECK ov_object_make(struct ov_node *n, struct ov_node *dir,
 			      const char *name);
+/* It is there: dir NULL as above. */
+void ov_object_made(struct ov_node *n, struct ov_node *dir, const char *name,
+		    const struct stat *st);
 /* FIFOs and sockets of a snapshot have none until they are used. */
 int MUST_CHECK ov_object_need(struct ov_node *n);
 /* A place where the object can be opened: descriptor borrowed. */
@@ -367,6 +370,8 @@ int ov_rename(struct vfs_ctx *ctx, struct dentry *from, struct dentry *to,
 /* overlay_open.c */
 int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
 	    int flags, struct vfs_opened *out);
+int MUST_CHECK ov_object_make_open(struct ov_node *n, struct ov_node *dir,
+				   const char *name, struct vfs_making *m);
 int MUST_CHECK ov_open_object(struct vfs_ctx *ctx, struct ov_node *n,
 			      struct dentry *dentry, int flags, int *fd);
 

@@ -74,6 +74,8 @@ struct vcred {
 	uint64_t caps; /* 1ULL << CAP_DAC_OVERRIDE ... */
 };
 
+struct vfs_making; /* vfs_fs.h */
+
 /*
  * One caller's view for one operation. refused_* are outputs: set when an
  * errno came from a policy verdict and not from the file system itself.
@@ -93,8 +95,12 @@ struct vfs_ctx {
 	uint32_t refused_rule;
 	unsigned refused_mask; /* VFS_MASK_* that refused; 0: not refused */
 	bool want_btime;       /* vfs_getattr is to say when it was born */
-	/* For vfs_getattr: fstat of a descriptor of it, just taken; or NULL. */
+	/* For vfs_getattr and vfs_setattr: a descriptor of it, and its fstat,
+	 * just taken; fd_stat NULL: none. */
 	const struct stat *fd_stat;
+	int fd;
+	/* The VFS's own, while an open makes a file; or NULL. */
+	struct vfs_making *making;
 	/* The VFS's own, of one walk and what follows it: the host's news have
 	 * been taken in; whose attributes the host has just told. */
 	bool host_heard;
@@ -219,6 +225,7 @@ struct vfs_opened {
 	struct vref ref;     /* what was opened; counted */
 	bool created;	     /* the call made the file */
 	bool watched;	     /* its closing may be an event for a guest */
+	bool as_asked;	     /* fd has O_NONBLOCK if, and only if, flags had */
 	struct vfs_job *job; /* owned, for VFS_OPEN_JOB */
 };
 

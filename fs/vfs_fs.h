@@ -40,6 +40,14 @@ struct super {
 	bool noexec;			/* vfs_open_exec: EACCES */
 };
 
+/* An open that makes a file: who makes it may open it at once, by the flags,
+ * and find the descriptor here when asked to open it. */
+struct vfs_making {
+	int flags;
+	int fd; /* -1: none; owned by the core */
+	const struct inode *inode;
+};
+
 struct inode_ops {
 	/* -ENOENT if absent. NULL: ENOTDIR. The overlay asks
 	 * dentry_child_mask(dir->dir_dentry, name) for VFS_MASK_NOLOWER. */
@@ -273,10 +281,12 @@ int MUST_CHECK vfs_object_add(struct vfs *vfs, dev_t dev, ino_t ino,
 			      struct inode *inode, struct dentry *dentry,
 			      bool opath);
 /* The same for a host file (st: fstat of fd), told by its birth and change time
- * as well: a descriptor that no longer fits gives ESTALE (vfs_identify). */
+ * as well: a descriptor that no longer fits gives ESTALE (vfs_identify).
+ * born: when that was, if it is known; else NULL, or tv_sec 0. */
 int MUST_CHECK vfs_object_add_host(struct vfs *vfs, int fd,
-				   const struct stat *st, struct inode *inode,
-				   struct dentry *dentry);
+				   const struct stat *st,
+				   const struct timespec *born,
+				   struct inode *inode, struct dentry *dentry);
 /* Forget at once. */
 void vfs_object_del(struct vfs *vfs, dev_t dev, ino_t ino);
 

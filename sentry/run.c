@@ -659,6 +659,8 @@ int sentry_run(struct config *cfg)
 	 * malloc would raise them with each large block. */
 	mallopt(M_MMAP_THRESHOLD, HEAP_KEPT);
 	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+	/* A heap of a thread's own grows page by page, each by an mprotect. */
+	mallopt(M_ARENA_MAX, 1);
 	outside_http_read(s, cfg);
 	default_limits(&cfg->limits);
 	raise_nofile(cfg);

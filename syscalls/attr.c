@@ -52,7 +52,7 @@ static int64_t attr_apply(struct call *c, struct target *t,
 
 	if (t->foreign)
 		return attr_foreign(t, attr);
-	c->vfs.fd_stat = t->fd >= 0 ? &t->st : NULL;
+	target_at_hand(c, t);
 	ret = vfs_setattr(&c->vfs, &t->ref, attr);
 	if (ret != -EINPROGRESS)
 		return ret;

@@ -181,7 +181,7 @@ static int64_t open_deliver(struct call *c, struct vfs_opened *o, int flags)
 	int64_t ret;
 	int fd;
 
-	if ((flags & O_NONBLOCK) && !(flags & O_PATH)) {
+	if ((flags & O_NONBLOCK) && !(flags & O_PATH) && !o->as_asked) {
 		int now = fcntl(o->fd, F_GETFL);
 
 		if (now < 0 || (!(now & O_NONBLOCK) &&

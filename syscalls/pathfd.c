@@ -13,6 +13,12 @@ void target_put(struct target *t)
 	vref_put(&t->ref);
 }
 
+void target_at_hand(struct call *c, const struct target *t)
+{
+	c->vfs.fd_stat = t->fd >= 0 ? &t->st : NULL;
+	c->vfs.fd = t->fd;
+}
+
 static int path_arg(const struct call *c, const char *path)
 {
 	for (int i = 0; i < 6; i++)

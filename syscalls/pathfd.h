@@ -25,6 +25,8 @@ struct target {
 };
 
 void target_put(struct target *t);
+/* The VFS may answer by the descriptor that named t, if one did. */
+void target_at_hand(struct call *c, const struct target *t);
 #define AUTO_PUT_TARGET __attribute__((cleanup(target_put)))
 
 /*

@@ -63,7 +63,7 @@ static int64_t stat_reply(struct call *c, struct target *t, gaddr_t addr)
 		*st = t->st;
 		stat_foreign(c, st);
 	} else {
-		c->vfs.fd_stat = t->fd >= 0 ? &t->st : NULL;
+		target_at_hand(c, t);
 		ret = vfs_getattr(&c->vfs, &t->ref, &stx);
 		if (ret)
 			return ret;
@@ -135,7 +135,7 @@ int64_t h_statx(struct call *c)
 	out = call_alloc(c, sizeof(*out));
 	if (!out)
 		return -ENOMEM;
-	c->vfs.fd_stat = t.fd >= 0 ? &t.st : NULL;
+	target_at_hand(c, &t);
 	c->vfs.want_btime = c->args[3] & STATX_BTIME;
 	if (t.foreign) {
 		stat_foreign(c, &t.st);

@@ -345,7 +345,7 @@ Test(vfs, foreign_and_changed_host_descriptors_are_told_apart)
 	cr_assert_eq(vfs_identify(vfs, p[0], &ref, &st, &opath), -ENOENT);
 	cr_assert(S_ISFIFO(st.st_mode));
 	cr_assert_eq(fstat(fd, &st), 0);
-	cr_assert_eq(vfs_object_add_host(vfs, fd, &st, i, NULL), 0);
+	cr_assert_eq(vfs_object_add_host(vfs, fd, &st, NULL, i, NULL), 0);
 	cr_assert_eq(vfs_identify(vfs, fd, &ref, &st, &opath), 0);
 	vref_put(&ref);
 	usleep(20000);
