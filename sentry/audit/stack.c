@@ -18,6 +18,10 @@
 enum {
 	FRAMES_MAX = 64,
 	READS_MAX = 4096, /* of guest memory, for one stack */
+	/* Words that libunwind asks for. Its tables are programs, with loops,
+	 * and each word is an allocation at most: this bounds them all. */
+	STEP_WORDS_MAX = 1 << 14,  /* for one frame */
+	STACK_WORDS_MAX = 1 << 18, /* for one stack */
 	PHDRS_MAX = 64,
 	MAPS_MAX = 4096,  /* mappings looked at */
 	IMAGES_MAX = 256, /* symbol tables kept */
@@ -60,7 +64,7 @@ struct stacks {
 	/* of the capture under way */
 	const struct stack_source *src;
 	const struct user_regs_struct *regs;
-	unsigned reads;
+	unsigned reads, words, step_words;
 	bool reread;
 	uint64_t capture;
 	struct page pages[PAGES];
@@ -262,7 +266,11 @@ static int no_dyn_info(unw_addr_space_t as UNUSED, unw_word_t *addr UNUSED,
 static int access_mem(unw_addr_space_t as UNUSED, unw_word_t addr,
 		      unw_word_t *val, int write, void *arg)
 {
-	if (write || guest_read(arg, addr, val, sizeof(*val)))
+	struct stacks *st = arg;
+
+	if (write || st->step_words++ >= STEP_WORDS_MAX ||
+	    st->words++ >= STACK_WORDS_MAX ||
+	    guest_read(st, addr, val, sizeof(*val)))
 		return -UNW_EINVAL;
 	return 0;
 }
@@ -401,6 +409,7 @@ static void put_frames(struct stacks *st, struct strbuf *out)
 		put_address(st,
 			    n && st->lib.is_signal_frame(&c) <= 0 ? ip - 1 : ip,
 			    false, out);
+		st->step_words = 0;
 		if (st->lib.step(&c) <= 0)
 			break;
 	}
@@ -431,7 +440,7 @@ void stacks_capture(struct stacks *st, const struct stack_source *src,
 	pthread_mutex_lock(&st->lock);
 	st->src = src;
 	st->regs = regs;
-	st->reads = 0;
+	st->reads = st->words = 0;
 	st->reread = false;
 	st->capture++;
 	if (st->space != src->space || !st->nmaps) {
