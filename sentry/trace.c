@@ -38,8 +38,8 @@ enum { ORPHANS_MAX = 4096, TRACE_WAKE_SIGNAL = SIGUSR2, RETRY_NS = 1000000 };
 
 struct trace_request {
 	struct list link;
+	enum trace_wish wish;
 	pid_t tid;
-	bool ctty;
 	sem_t done;
 };
 
@@ -60,6 +60,7 @@ struct trace {
 	pid_t orphans[ORPHANS_MAX]; /* stopped, parent's event not yet seen */
 	size_t norphans;
 	struct ghost ghost; /* of the process that was killed last */
+	struct trace_hold hold;
 };
 
 static void wake_handler(int sig)
@@ -83,10 +84,18 @@ void trace_task_free(void *trace)
 	free(tt);
 }
 
+struct trace_hold *trace_hold_of(const struct sentry *s)
+{
+	return &((struct trace *)s->trace)->hold;
+}
+
 void trace_cont(const struct sentry *s, pid_t tid, int sig)
 {
 	int how = s->every_call ? PTRACE_SYSCALL : PTRACE_CONT;
 
+	/* Any stop takes the place of an interrupt that was asked for. */
+	if (atomic_load(&trace_hold_of(s)->on))
+		(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 	/* ESRCH: it was killed meanwhile; its exit will be seen. */
 	if (ptrace((enum __ptrace_request)how, tid, 0, (long)sig) < 0 &&
 	    errno != ESRCH)
@@ -248,90 +257,6 @@ static bool on_first_stop(struct sentry *s, struct trace *tr, pid_t tid)
 	return first;
 }
 
-static bool call_was_notified(const struct user_regs_struct *r, bool bare)
-{
-	const uint64_t args[6] = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9};
-	const struct sysrow *row = sysrow_find((int)r->orig_rax);
-	enum sysclass class;
-
-	if (!row)
-		return true;
-	class = bare ? row->bare : row->jailed;
-	if (class == SYS_NATIVE || class == SYS_TRACE)
-		return false;
-	if (class == SYS_ARGS)
-		return !filter_args_allow((int)r->orig_rax, args, bare);
-	return true;
-}
-
-enum { RESTARTSYS = -512, RESTARTNOINTR = -513, RESTARTNOHAND = -514 };
-
-/* Law 7: what the cancelled call gives must be what it natively gives. A call
- * given back may stop twice: for the interrupt, then (sig) for the signal. */
-static void mend_interrupted(struct sentry *s, pid_t tid, int sig)
-{
-	struct user_regs_struct r;
-	const struct sysrow *row;
-	long rax, mended = RESTARTNOINTR;
-	struct task *t;
-	bool leave;
-
-	errno = 0;
-	rax = ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rax), 0);
-	if (errno || rax != RESTARTSYS)
-		return;
-	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
-		return;
-	if ((long)r.orig_rax < 0 || !call_was_notified(&r, s->bare))
-		return;
-	sentry_lock(s);
-	t = task_find(s, tid);
-	leave = !t || t->continued_nr == (int)r.orig_rax || t->released;
-	if (t && sig)
-		t->released = false;
-	sentry_unlock(s);
-	if (leave)
-		return;
-	row = sysrow_find((int)r.orig_rax);
-	if (row && row->intr == INTR_ALWAYS)
-		mended = RESTARTNOHAND;
-	if (ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, regs.rax),
-		   mended) < 0)
-		log_debug("mending thread %d: %s", tid, strerror(errno));
-}
-
-/* The kernel tells the sender's kernel id; a virtual one belongs there. What
- * is taken by sigwait or a signalfd makes no stop and keeps the kernel's. */
-static void mend_sender(struct sentry *s, pid_t tid, int sig)
-{
-	uid_t shown = s->bare ? s->kuid : s->cfg->uid, uid = shown;
-	struct tgroup *tg;
-	siginfo_t si;
-
-	if (!s->cfg->virtual_root && shown == s->cfg->uid)
-		return;
-	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &si) < 0)
-		return;
-	if (si.si_code != SI_USER && si.si_code != SI_TKILL &&
-	    si.si_code != SI_QUEUE && (sig != SIGCHLD || si.si_code <= 0))
-		return;
-	if (si.si_uid != shown)
-		return; /* a number of the program's own making */
-	sentry_lock(s);
-	tg = s->bare ? tgroup_find(s, si.si_pid)
-		     : tgroup_find_virtual(s, si.si_pid);
-	if (tg && !list_empty(&tg->tasks))
-		uid = list_entry(tg->tasks.next, struct task, list)->cred->ruid;
-	else if (s->bare)
-		uid = s->cfg->uid; /* it has gone */
-	sentry_unlock(s);
-	if (uid == shown)
-		return;
-	si.si_uid = uid;
-	if (ptrace(PTRACE_SETSIGINFO, tid, 0, &si) < 0)
-		log_debug("siginfo of thread %d: %s", tid, strerror(errno));
-}
-
 static bool is_stop_signal(int sig)
 {
 	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
@@ -355,7 +280,7 @@ static void after_call(struct sentry *s, pid_t tid)
 		if (ctty_inject(s, tid))
 			return;
 	}
-	mend_interrupted(s, tid, 0);
+	trace_mend_call(s, tid, 0);
 	trace_cont(s, tid, 0);
 }
 
@@ -379,8 +304,12 @@ static void on_call_stop(struct sentry *s, pid_t tid)
 static void on_event_stop(struct sentry *s, struct trace *tr, pid_t tid,
 			  int sig)
 {
-	if (on_first_stop(s, tr, tid))
-		return;
+	if (!on_first_stop(s, tr, tid) && !trace_hold_stop(s, tid, sig))
+		trace_event_end(s, tid, sig);
+}
+
+void trace_event_end(struct sentry *s, pid_t tid, int sig)
+{
 	if (is_stop_signal(sig)) {
 		if (ptrace(PTRACE_LISTEN, tid, 0, 0) < 0)
 			log_debug("listen %d: %s", tid, strerror(errno));
@@ -442,9 +371,26 @@ static void on_stop(struct sentry *s, struct trace *tr, pid_t tid, int status)
 		on_call_stop(s, tid);
 		return;
 	}
-	mend_interrupted(s, tid, sig);
-	mend_sender(s, tid, sig);
+	trace_mend_call(s, tid, sig);
+	trace_mend_sender(s, tid, sig);
 	trace_cont(s, tid, sig);
+}
+
+static void run_request(struct sentry *s, const struct trace_request *q)
+{
+	struct task *t;
+
+	if (q->wish == TRACE_HOLD || q->wish == TRACE_RELEASE) {
+		trace_hold_run(s, q->wish);
+		return;
+	}
+	sentry_lock(s);
+	t = task_find(s, q->tid);
+	if (t && q->wish == TRACE_CTTY)
+		ttrace_of(t)->want_ctty = true;
+	sentry_unlock(s);
+	if (t && ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) < 0)
+		log_debug("interrupt %d: %s", q->tid, strerror(errno));
 }
 
 static void run_requests(struct sentry *s, struct trace *tr)
@@ -453,16 +399,9 @@ static void run_requests(struct sentry *s, struct trace *tr)
 	while (!list_empty(&tr->requests)) {
 		struct trace_request *q = list_entry(
 			tr->requests.next, struct trace_request, link);
-		struct task *t;
 
 		list_del(&q->link);
-		sentry_lock(s);
-		t = task_find(s, q->tid);
-		if (t && q->ctty)
-			ttrace_of(t)->want_ctty = true;
-		sentry_unlock(s);
-		if (t && ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) < 0)
-			log_debug("interrupt %d: %s", q->tid, strerror(errno));
+		run_request(s, q);
 		sem_post(&q->done);
 	}
 	pthread_mutex_unlock(&tr->lock);
@@ -509,6 +448,7 @@ int trace_start(struct sentry *s, pid_t init)
 	tr->init = init;
 	sem_init(&tr->started, 0, 0);
 	pthread_mutex_init(&tr->lock, NULL);
+	pthread_mutex_init(&tr->hold.lock, NULL);
 	list_init(&tr->requests);
 	s->trace = tr;
 	if (pthread_create(&tr->thread, NULL, trace_main, s))
@@ -537,10 +477,10 @@ bool trace_join(struct sentry *s, unsigned ms)
 	return pthread_timedjoin_np(tr->thread, NULL, &ts) == 0;
 }
 
-static void trace_ask(struct sentry *s, pid_t tid, bool ctty)
+void trace_ask(struct sentry *s, pid_t tid, enum trace_wish wish)
 {
 	struct trace *tr = s->trace;
-	struct trace_request q = {.tid = tid, .ctty = ctty};
+	struct trace_request q = {.tid = tid, .wish = wish};
 	struct timespec ts;
 
 	sem_init(&q.done, 0, 0);
@@ -558,10 +498,10 @@ static void trace_ask(struct sentry *s, pid_t tid, bool ctty)
 
 void trace_interrupt(struct sentry *s, pid_t tid)
 {
-	trace_ask(s, tid, false);
+	trace_ask(s, tid, TRACE_INTERRUPT);
 }
 
 void trace_make_ctty(struct sentry *s, pid_t tid)
 {
-	trace_ask(s, tid, true);
+	trace_ask(s, tid, TRACE_CTTY);
 }

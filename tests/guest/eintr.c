@@ -2,6 +2,7 @@
 // timeout: 120
 /* Signals: what cannot fail with EINTR never does; handlers, masks, queues. */
 #include "guest.h"
+#include <sys/epoll.h>
 #include <ucontext.h>
 
 static volatile sig_atomic_t hits, depth, max_depth;
@@ -303,5 +304,48 @@ TEST(blocked_signal_waits_for_unblock)
 	OK(sigpending(&pend));
 	CHECK(sigismember(&pend, SIGUSR1));
 	OK(sigprocmask(SIG_UNBLOCK, &set, NULL));
+	EQ(hits, 1);
+}
+
+/* A signal to us in 20 ms, of a child's end. */
+static int poll_through(int sig)
+{
+	struct epoll_event e;
+	int ep = OK(epoll_create1(0));
+	pid_t me = getpid();
+	pid_t k = CHILD(usleep(20000); if (sig) kill(me, sig); _exit(0));
+	int n = epoll_wait(ep, &e, 1, 200), err = errno;
+
+	OK(close(ep));
+	EQ(wait_for(k), 0);
+	errno = err;
+	return n;
+}
+
+TEST(ignored_signals_end_no_wait)
+{
+	struct timeval limit = {0, 200000};
+	int s[2];
+	char c;
+
+	EQ(poll_through(0), 0);
+	EQ(poll_through(SIGWINCH), 0);
+	OK(sigaction(SIGUSR1, &(struct sigaction){.sa_handler = SIG_IGN},
+		     NULL));
+	EQ(poll_through(SIGUSR1), 0);
+	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+	OK(setsockopt(s[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)));
+	pid_t k = CHILD(usleep(20000); _exit(0));
+	ERR(recv(s[0], &c, 1, 0), EAGAIN);
+	EQ(wait_for(k), 0);
+}
+
+TEST(handlers_end_waits_that_do_not_restart)
+{
+	OK(sigaction(SIGUSR1,
+		     &(struct sigaction){.sa_handler = on_alarm,
+					 .sa_flags = SA_RESTART},
+		     NULL));
+	ERR(poll_through(SIGUSR1), EINTR);
 	EQ(hits, 1);
 }
