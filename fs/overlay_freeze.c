@@ -18,8 +18,9 @@
  * 2. No file that somebody can write through a descriptor gets into a layer.
  *    [snapshot_test: open_file_is_copied]
  *
- * LIMIT: a program that writes all the time, or through a mapping, goes on
- * meanwhile: its file is copied as it is found after COPY_TRIES tries.
+ * The caller has stopped the guests (trace_hold), so copies of several files
+ * are of one moment. A call that goes on all the same is met by copying again.
+ * LIMIT: its file is copied as it is found after COPY_TRIES tries.
  * LIMIT: a file or directory that was watched counts as watched as long as a
  * program runs, though the watch may be gone.
  */

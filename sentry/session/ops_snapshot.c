@@ -20,10 +20,16 @@
 #include "../baredir.h"
 #include "../command.h"
 #include "../task.h"
+#include "../trace.h"
 #include "place.h"
 #include "snapshots.h"
 
-enum { SNAPSHOTS_MAX = 1000, KILL_WAIT_MS = 10000, KILL_TICK_MS = 5 };
+enum {
+	SNAPSHOTS_MAX = 1000,
+	KILL_WAIT_MS = 10000,
+	KILL_TICK_MS = 5,
+	HOLD_WAIT_MS = 500, /* for calls that are under way */
+};
 
 /* ---- records --------------------------------------------------------- */
 
@@ -110,11 +116,20 @@ static void say_why(int ret, struct strbuf *why)
 static int take(struct server *sv, struct snapshot **out, struct strbuf *why)
 {
 	struct sentry *s = sv->s;
+	bool held;
 	int ret;
 
 	sentry_lock(s);
+	held = !is_idle(s);
+	sentry_unlock(s);
+	/* All files are copied as they are at one moment. */
+	if (held && !trace_hold(s, HOLD_WAIT_MS))
+		log_debug("a snapshot is taken while a call goes on");
+	sentry_lock(s);
 	ret = snapshot_take(s->vfs, is_idle(s), out);
 	sentry_unlock(s);
+	if (held)
+		trace_release(s);
 	say_why(ret, why);
 	return ret;
 }
