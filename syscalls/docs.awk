@@ -14,6 +14,7 @@ BEGIN {
 	word["NATIVE"] = "native"; word["ARGS"] = "args"
 	word["NOTIFY"] = "answered"; word["PASS"] = "checked"
 	word["TRACE"] = "traced"
+	sup["REFUSED"] = "refused"
 	sup["FULL"] = "full"; sup["PART"] = "part"; sup["EMUL"] = "emulated"
 }
 

@@ -192,12 +192,13 @@ static int64_t fcntl_setlease(struct call *c)
 {
 	AUTO_LOCK_FD struct lock_fd l = {.fd = -1};
 	int err = lock_fd_get(c, &l), type = arg_int(c, 2);
+	struct stat st;
 
 	if (err)
 		return err;
 	if (type != F_RDLCK && type != F_WRLCK && type != F_UNLCK)
 		return -EINVAL;
-	return -EAGAIN;
+	return fstat(l.fd, &st) == 0 && S_ISREG(st.st_mode) ? -EAGAIN : -EINVAL;
 }
 
 static int64_t fcntl_getlease(struct call *c)
@@ -211,7 +212,9 @@ static int64_t fcntl_getlease(struct call *c)
 /* As a kernel without dnotify. */
 static int64_t fcntl_notify(struct call *c)
 {
-	return help_refuse_args(c, EINVAL, "F_NOTIFY");
+	int fd = help_fd(c, arg_int(c, 0));
+
+	return fd < 0 ? fd : help_refuse_args(c, EINVAL, "F_NOTIFY");
 }
 
 /* Host pid of an owner that the guest names; 0 clears; -ESRCH. */

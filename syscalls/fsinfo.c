@@ -2,6 +2,7 @@
  * fsinfo.c - old questions about file systems, and one new about the page
  * cache; answered from the sandbox's own mounts and tables.
  */
+#include <fcntl.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -120,4 +121,39 @@ int64_t h_cachestat(struct call *c)
 	if (syscall(CACHESTAT, t.fd, range, &out, (unsigned)c->args[3]) < 0)
 		return -errno;
 	return help_out(c, c->args[2], &out, sizeof(out));
+}
+
+/* ---- file handles ----------------------------------------------------- */
+
+#define HANDLE_FLAGS \
+	(AT_EMPTY_PATH | AT_SYMLINK_FOLLOW | 0x200 /* AT_HANDLE_FID */ | 3)
+
+/* As a file system without: what is wrong with the path comes first. */
+int64_t h_name_to_handle_at(struct call *c)
+{
+	AUTO_PUT_TARGET struct target t = {.fd = -1};
+	int flags = arg_int(c, 4), ret;
+	unsigned walk = flags & AT_SYMLINK_FOLLOW ? VFS_FOLLOW : 0;
+
+	if (flags & ~HANDLE_FLAGS)
+		return -EINVAL;
+	if (flags & AT_EMPTY_PATH)
+		walk |= VFS_EMPTY;
+	ret = call_target(c, (gfd_t)c->args[0], c->str[1], walk, &t);
+	return ret ? ret : help_refuse_args(c, EOPNOTSUPP, "no file handles");
+}
+
+int64_t h_open_by_handle_at(struct call *c)
+{
+	enum { BYTES_MAX = 128 };
+	struct file_handle h;
+	int err = call_read(c, c->args[1], &h, sizeof(h));
+	gfd_t mount = arg_int(c, 0);
+	int fd = mount == AT_FDCWD ? 0 : call_fd(c, mount);
+
+	if (err)
+		return err;
+	if (!h.handle_bytes || h.handle_bytes > BYTES_MAX)
+		return help_refuse_args(c, EINVAL, "no file handles");
+	return fd < 0 ? fd : help_refuse_args(c, EPERM, "no file handles");
 }

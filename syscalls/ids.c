@@ -281,6 +281,14 @@ int64_t h_getgroups(struct call *c)
 }
 
 /* LIMIT: no more groups than struct taskcred holds (64). */
+static int by_number(const void *a, const void *b)
+{
+	gid_t x = *(const gid_t *)a, y = *(const gid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* LIMIT: EINVAL above 64 groups. */
 int64_t h_setgroups(struct call *c)
 {
 	unsigned n = (unsigned)c->args[0];
@@ -299,6 +307,8 @@ int64_t h_setgroups(struct call *c)
 		if (list[i] == ID_KEEP)
 			return -EINVAL;
 	k = task_cred_own(c->task);
+	/* As the kernel keeps and shows them. */
+	qsort(list, n, sizeof(list[0]), by_number);
 	memcpy(k->groups, list, n * sizeof(list[0]));
 	k->ngroups = n;
 	return 0;

@@ -104,7 +104,7 @@ TEST(random_walks_through_ids)
 
 TEST(supplementary_groups)
 {
-	gid_t g[3] = {5, 7, 1000}, got[8];
+	gid_t g[3] = {1000, 5, 7}, got[8];
 
 	if (geteuid())
 		ERR(setgroups(3, g), EPERM);

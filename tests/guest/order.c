@@ -192,3 +192,31 @@ TEST(options_of_a_socket_alone)
 	OK(getsockopt(s, SOL_SOCKET, SO_TIMESTAMPING, &v, &n));
 	OK(setsockopt(s, SOL_SOCKET, SO_PASSSEC, &v, n));
 }
+
+/* Whether there are handles is asked last. */
+TEST(name_to_handle_at_looks_at_the_path_first)
+{
+	struct file_handle h = {.handle_bytes = 0};
+	int mount, none = 1 << 18;
+
+	put("f", "x");
+	ERR(name_to_handle_at(AT_FDCWD, "none", &h, &mount, 0), ENOENT);
+	ERR(name_to_handle_at(AT_FDCWD, "f/x", &h, &mount, 0), ENOTDIR);
+	ERR(name_to_handle_at(AT_FDCWD, "", &h, &mount, 0), ENOENT);
+	ERR(name_to_handle_at(-1, "f", &h, &mount, 0), EBADF);
+	ERR(name_to_handle_at(AT_FDCWD, "none", &h, &mount, none), EINVAL);
+	ERR(name_to_handle_at(AT_FDCWD, (char *)8, &h, &mount, 0), EFAULT);
+	ERR(open_by_handle_at(-1, &h, 0), EINVAL);
+}
+
+TEST(leases_and_dnotify_look_at_the_descriptor_first)
+{
+	int p[2], d = OK(open(".", O_RDONLY | O_DIRECTORY));
+
+	OK(pipe(p));
+	ERR(fcntl(p[0], F_SETLEASE, F_RDLCK), EINVAL);
+	ERR(fcntl(-1, F_SETLEASE, F_RDLCK), EBADF);
+	ERR(fcntl(d, F_SETLEASE, 9), EINVAL);
+	ERR(fcntl(-1, F_NOTIFY, DN_CREATE), EBADF);
+	EQ(OK(fcntl(d, F_GETLEASE)), F_UNLCK);
+}
