@@ -107,20 +107,33 @@ static bool list_descriptors(pid_t tid, uint64_t dev, uint64_t ino,
 	return true;
 }
 
+/* Of the i-th descriptor that it had: 1 if it still is of the file, 0 if not,
+ * -errno if that cannot be seen. */
+static int still_open(pid_t tid, const struct plock *l, unsigned i)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, l->seen_fds.fd[i]);
+	if (stat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return st.st_dev == l->seen_dev && st.st_ino == l->seen_ino;
+}
+
 static bool any_closed(pid_t tid, const struct plock *l)
 {
-	for (unsigned i = 0; i < l->seen_fds.n; i++) {
-		char path[64];
-		struct stat st;
-
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid,
-			 l->seen_fds.fd[i]);
-		if (stat(path, &st) < 0 ? errno == ENOENT
-					: st.st_dev != l->seen_dev ||
-						  st.st_ino != l->seen_ino)
+	for (unsigned i = 0; i < l->seen_fds.n; i++)
+		if (!still_open(tid, l, i))
 			return true;
-	}
 	return false;
+}
+
+static bool all_open(pid_t tid, const struct plock *l)
+{
+	for (unsigned i = 0; i < l->seen_fds.n; i++)
+		if (still_open(tid, l, i) != 1)
+			return false;
+	return l->seen_fds.n > 0;
 }
 
 /* A failed look counts as held: a lock is dropped only when it is known to be
@@ -134,6 +147,8 @@ static bool lock_is_stale(const struct plock *l)
 		struct lockfds now;
 		bool gone, seen;
 
+		if (all_open(t->tid, l))
+			return false; /* a few calls, where a list is many */
 		seen = list_descriptors(t->tid, l->seen_dev, l->seen_ino, &now,
 					&gone);
 		if (gone)
