@@ -9,6 +9,8 @@
 #include "gateway_priv.h"
 #include "sni.h"
 
+#include <strings.h>
+
 bool gw_name_of(struct gw *gw, const struct netaddr *addr, const char *name)
 {
 	const char *names[NAMES_PER_ADDR_MAX];
@@ -60,17 +62,40 @@ bool gw_name_allowed(struct gw *gw, const struct conn_info *info,
 	return allow_match(&gw->cfg->rules, &q).allowed;
 }
 
-/* Letters and a space: a method. */
+/* RFC 9110 5.6.2, of what methods are made */
+static bool is_token(uint8_t c)
+{
+	return c > ' ' && c < 0x7f && !strchr("\"(),/:;<=>?@[\\]{}", c);
+}
+
+/*
+ * Could a server take it for a request? Letters and a space are a method.
+ * Servers pass over empty lines in front, and take other words for methods,
+ * too: there the first line tells.
+ */
 static enum gw_look is_http(const uint8_t *p, size_t len)
 {
-	size_t n = 0;
+	const uint8_t *end;
+	size_t n = 0, line;
 
-	while (n < len && n < HTTP_METHOD_SIZE && (p[n] | 0x20) >= 'a' &&
-	       (p[n] | 0x20) <= 'z')
-		n++;
-	if (n == len && n < HTTP_METHOD_SIZE)
+	while (len && (*p == '\r' || *p == '\n' || *p == ' ' || *p == '\t'))
+		p++, len--;
+	if (!len)
 		return LOOK_MORE;
-	return n && n < len && p[n] == ' ' ? LOOK_HTTP : LOOK_PASS;
+	while (n < len && (p[n] | 0x20) >= 'a' && (p[n] | 0x20) <= 'z')
+		n++;
+	if (n && n < len && p[n] == ' ')
+		return LOOK_HTTP;
+	end = memchr(p, '\n', len);
+	line = end ? (size_t)(end - p) : len;
+	if (!is_token(p[0]) || memchr(p, 0, line))
+		return LOOK_PASS;
+	if (!end)
+		return LOOK_MORE;
+	for (size_t i = 0; i + 5 <= line; i++)
+		if (!strncasecmp((const char *)p + i, "HTTP/", 5))
+			return LOOK_HTTP;
+	return LOOK_PASS;
 }
 
 static enum gw_look look_plain(struct gw *gw, const struct conn_info *info,

@@ -4,11 +4,16 @@
  *
  * An encrypted ClientHello carries its public name in the outer SNI: that is
  * the name that counts, and it must be an allowed one like any other.
+ *
+ * Servers take more for the beginning of TLS than programs send: a warning or
+ * another record before the hello, a hello in the form of SSLv2. Neither is
+ * passed for something that is not TLS.
  */
 #include "sni.h"
 
 enum { REC_HANDSHAKE = 22, HS_CLIENT_HELLO = 1, EXT_SNI = 0 };
 enum { REC_HEAD = 5, REC_MAX = 16384 + 256 };
+enum { REC_FIRST = 20, REC_LAST = 24 }; /* types of records */
 
 struct bytes {
 	const uint8_t *p;
@@ -51,18 +56,44 @@ static struct bytes vector(struct bytes *b, unsigned n)
 	return v;
 }
 
+/* 1: a hello with the frame of SSLv2; 0: perhaps; -1: none. */
+static int is_v2_hello(const uint8_t *p, size_t len)
+{
+	if ((p[0] & 0xc0) != 0x80 || (len > 2 && p[2] != HS_CLIENT_HELLO) ||
+	    (len > 3 && p[3] != 3 && p[3] != 0) ||
+	    (len > 4 && p[3] == 0 && p[4] != 2))
+		return -1;
+	return len > 4;
+}
+
+/* What begins so, if it is no record of a handshake? SNI_NAME: it is one. */
+static enum sni_result first_bytes(const uint8_t *p, size_t len)
+{
+	int v2 = is_v2_hello(p, len);
+
+	if (v2 >= 0)
+		return v2 ? SNI_BAD : SNI_MORE;
+	if (p[0] < REC_FIRST || p[0] > REC_LAST || (len > 1 && p[1] != 3))
+		return SNI_NOT_TLS;
+	if (p[0] == REC_HANDSHAKE)
+		return SNI_NAME;
+	return len > 1 ? SNI_BAD : SNI_MORE;
+}
+
 /* The handshake bytes of consecutive records: how many are in out. */
 static enum sni_result gather(const uint8_t *data, size_t len, uint8_t *out,
 			      size_t *got)
 {
+	enum sni_result first = len ? first_bytes(data, len) : SNI_MORE;
+
 	*got = 0;
+	if (first != SNI_NAME)
+		return first;
 	while (len) {
 		size_t n, have;
 
-		if (data[0] != REC_HANDSHAKE)
-			return *got ? SNI_BAD : SNI_NOT_TLS;
-		if (len >= 2 && data[1] != 3)
-			return *got ? SNI_BAD : SNI_NOT_TLS;
+		if (data[0] != REC_HANDSHAKE || (len >= 2 && data[1] != 3))
+			return SNI_BAD;
 		if (len < REC_HEAD)
 			return SNI_MORE;
 		n = (size_t)data[3] << 8 | data[4];

@@ -13,11 +13,12 @@
 enum { SNI_HELLO_MAX = 16384 }; /* bytes looked at before giving up */
 
 enum sni_result {
-	SNI_NOT_TLS, /* or SSLv2: no TLS record of a handshake */
+	SNI_NOT_TLS, /* no server takes it for TLS */
 	SNI_MORE,    /* a ClientHello that is not complete yet */
 	SNI_NONE,    /* TLS, without a server name */
 	SNI_NAME,    /* name is filled, canonical */
-	SNI_BAD,     /* TLS, but not well formed, or a name that is none */
+	SNI_BAD,     /* TLS, but not well formed, or a name that is none; a
+		      * hello of SSLv2, a record before the hello */
 };
 
 enum sni_result sni_parse(const uint8_t *data, size_t len,

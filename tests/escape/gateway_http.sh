@@ -120,6 +120,10 @@ check nothing-refused-came no grep -qE ' /no|DELETE|CONNECT|TRACE' \
 check hostile-answers run --http-allow '* *.example.test' -- \
 	python3 httpguest.py answers
 
+check disguises run --http-allow 'GET www.example.test/ok/**' \
+	--net-allow pass.example.test --net-allow free.example.test -- \
+	python3 httpguest.py disguises
+
 # ---- programs, unmodified ----
 w=https://www.example.test
 check with-curl gives 'ok a' run "${www[@]}" -- curl -sS -m 10 $w/ok/a

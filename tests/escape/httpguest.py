@@ -1,6 +1,7 @@
 # httpguest.py - a hostile program inside: makes requests that must be refused
 # and such that must pass. Prints a line for each that did not end as it
-# should, and the number of all. usage: httpguest.py rules|answers|secrets
+# should, and the number of all. usage: httpguest.py rules|answers|secrets|
+# disguises
 import os, re, socket, ssl, sys
 
 ctx = ssl.create_default_context()
@@ -255,6 +256,64 @@ def secrets():
     case('memory', refuses(lambda: open('/proc/1/mem', 'rb').read(1)))
 
 
-{'rules': rules, 'answers': answers, 'secrets': secrets}[sys.argv[1]]()
+def tls_bytes(front, host, name):
+    """An answer over TLS for a name, with bytes before the hello."""
+    s = socket.create_connection((host, 443), 10)
+    plain = ssl._create_unverified_context()
+    a, b = ssl.MemoryBIO(), ssl.MemoryBIO()
+    t = plain.wrap_bio(a, b, server_hostname=name)
+    s.sendall(front)
+    todo = [t.do_handshake, lambda: t.write(head(b'GET /no', name.encode())),
+            lambda: t.read(9999)]
+    got = None
+    while todo:
+        try:
+            got = todo[0]()
+            todo.pop(0)
+        except ssl.SSLWantReadError:
+            s.sendall(b.read())
+            more = s.recv(65536)
+            if not more:
+                return b''
+            a.write(more)
+        s.sendall(b.read())
+    return got
+
+
+def disguises():
+    # the governed names are not asked for: only others at their addresses
+    for front in (b'\r\n', b'\n', b' ', b'\r\n\r\n'):
+        got = ask(front + head(b'GET /no'), host='pass.example.test',
+                  tls=False)
+        case('plain behind %r' % front, b'400' in got and b'cloche' in got,
+             got)
+    for m in (b'GE-T', b'G_ET', b'X1', b'M.', b'GET\t'):
+        got = ask(head(m + b' /no'), host='free.example.test', tls=False)
+        case('method %r' % m, b'400' in got and b'cloche' in got, got)
+    for alert in (b'', b'\x15\3\1\0\2\1\x5a', b'\x15\3\3\0\2\1\x64',
+                  b'\x14\3\3\0\1\1', b'\x17\3\3\0\1\0'):
+        got = b''
+        try:
+            got = tls_bytes(alert, 'free.example.test', 'low.raw.example.test')
+        except (OSError, ValueError):
+            pass
+        case('TLS behind %r' % alert, b'HTTP' not in got, got)
+    v2 = (b'\x80\x2e\1\3\3\0\3\0\0\0\x20\0\xc0\x2b' + bytes(32) + bytes(2))
+    got = b''
+    try:
+        s = socket.create_connection(('pass.example.test', 443), 10)
+        for i in range(5):
+            s.sendall(v2[i:i + 1])
+        s.sendall(v2[5:])
+        got = s.recv(99)
+    except OSError:
+        pass
+    case('hello of SSLv2', not got, got)
+    with connect('free.example.test') as s:
+        s.sendall(head(b'GET /x', b'free.example.test'))
+        case('as it should', re.match(OK, read(s)))
+
+
+{'disguises': disguises, 'rules': rules, 'answers': answers, 'secrets': secrets}[sys.argv[1]]()
 print('%d cases, %d wrong' % (done, failed))
 sys.exit(failed > 0)

@@ -5,7 +5,7 @@
 import base64, hashlib, os, socket, ssl, struct, sys, threading, time
 
 NET = '93.184.216.'
-NAMES = {b'www': 34, b'api': 34, b'pass': 34, b'raw': 35, b'low.raw': 35,
+NAMES = {b'www': 34, b'api': 34, b'pass': 34, b'raw': 35, b'free': 35, b'low.raw': 35,
          b'self': 36, b'wrong': 37, b'old': 38}
 where = sys.argv[1]
 seen = open(where + '/seen', 'ab', buffering=0)

@@ -96,6 +96,30 @@ Test(sni, none_and_not_tls)
 		     SNI_NOT_TLS);
 }
 
+/* What servers take for TLS though no program sends it. */
+Test(sni, other_beginnings)
+{
+	static const uint8_t v2[] = {0x80, 0x2e, 1, 3, 3, 0, 3, 0, 0, 0, 0x20};
+	static const uint8_t v2_old[] = {0x80, 0x2e, 1, 0, 2, 0, 3};
+	static const uint8_t telnet[] = {0xff, 0xfd, 1, 3, 3};
+	static const uint8_t other[] = {0x80, 0x2e, 2, 3, 3};
+	uint8_t alert[] = {21, 3, 1, 0, 2, 1, 90, 22, 3, 1};
+
+	for (uint8_t type = 20; type <= 24; type++) {
+		alert[0] = type;
+		if (type == 22)
+			continue;
+		cr_assert_eq(sni_parse(alert, sizeof(alert), name), SNI_BAD);
+		cr_assert_eq(sni_parse(alert, 1, name), SNI_MORE);
+	}
+	cr_assert_eq(sni_parse(v2, sizeof(v2), name), SNI_BAD);
+	for (size_t i = 1; i < 5; i++)
+		cr_assert_eq(sni_parse(v2, i, name), SNI_MORE, "%zu", i);
+	cr_assert_eq(sni_parse(v2_old, sizeof(v2_old), name), SNI_BAD);
+	cr_assert_eq(sni_parse(telnet, sizeof(telnet), name), SNI_NOT_TLS);
+	cr_assert_eq(sni_parse(other, sizeof(other), name), SNI_NOT_TLS);
+}
+
 Test(sni, names_that_are_none)
 {
 	make("a\0.org", 6);
