@@ -6,6 +6,7 @@
  * are symbolic links), because the guest's walker asks about resolved paths.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "curated.h"
 #include "glob.h"
@@ -112,15 +113,15 @@ static void build_files(struct policy *p)
 
 /* The home directory, resolved; NULL where it is none that could be closed
  * (a service user's "/", "/usr/sbin" or "/nonexistent"). Owned. */
-static char *build_home(const struct config *cfg)
+static char *build_home(const char *said)
 {
 	char *home;
 
-	if (cfg->root || !cfg->home || *cfg->home != '/')
+	if (!said || *said != '/')
 		return NULL;
-	home = realpath(cfg->home, NULL);
+	home = realpath(said, NULL);
 	if (!home)
-		home = normalise(cfg->home, "home directory");
+		home = normalise(said, "home directory");
 	for (size_t i = 0; curated_system[i]; i++)
 		if (path_covers(curated_system[i], strlen(curated_system[i]),
 				home)) {
@@ -210,11 +211,26 @@ static void build_root(struct policy *p, const char *home)
 		build_secret(p, &curated_root[i], NULL);
 }
 
+/* With --root names are the tree's; what --ro and --rw show is the host's. */
+static void build_outside(struct policy *p, bool as_root)
+{
+	AUTO_FREE char *home = build_home(getenv("HOME"));
+	size_t before = p->nsecrets;
+
+	for (size_t i = 0; curated_secrets[i].path; i++)
+		if (*curated_secrets[i].path != '/')
+			build_secret(p, &curated_secrets[i], home);
+	for (size_t i = 0; as_root && curated_root[i].path; i++)
+		build_secret(p, &curated_root[i], NULL);
+	for (size_t i = before; i < p->nsecrets; i++)
+		p->secrets[i].outside = true;
+}
+
 /* What an explicit rule shows inside of a secret directory: the directory is
  * then shown as such, and everything else in it stays closed. */
 static void build_exceptions(struct policy *p, const char *path)
 {
-	for (size_t i = 0; i < p->nsecrets; i++) {
+	for (size_t i = 0; i < p->nsecrets && !p->secrets[i].outside; i++) {
 		const struct secret *s = &p->secrets[i];
 		AUTO_FREE char *prefix = xstrdup(path);
 		char *slash;
@@ -244,7 +260,7 @@ static void build_check_project(const struct policy *p)
 
 	if (!project || build_is_explicit(p, project))
 		return;
-	for (size_t i = 0; i < p->nsecrets; i++) {
+	for (size_t i = 0; i < p->nsecrets && !p->secrets[i].outside; i++) {
 		AUTO_FREE char *prefix = xstrdup(project);
 		char *slash = prefix + strlen(prefix);
 
@@ -265,7 +281,7 @@ struct policy *policy_build(const struct config *cfg, bool as_root)
 {
 	struct policy *p = xcalloc(1, sizeof(*p));
 	const char *profile = cfg->profile;
-	AUTO_FREE char *home = build_home(cfg);
+	AUTO_FREE char *home = cfg->root ? NULL : build_home(cfg->home);
 
 	p->cfg = cfg;
 	p->samples = true;
@@ -284,7 +300,9 @@ struct policy *policy_build(const struct config *cfg, bool as_root)
 		    profile);
 	for (size_t i = 0; curated_secrets[i].path; i++)
 		build_secret(p, &curated_secrets[i], home);
-	if (as_root && !cfg->root)
+	if (cfg->root)
+		build_outside(p, as_root);
+	else if (as_root)
 		build_root(p, home);
 	build_check_project(p);
 	for (size_t i = 0; i < p->nfiles; i++) {

@@ -4,7 +4,8 @@
  * Order of strength: an explicit --hide, then an explicit rule for the very
  * path, then the curated secrets, then what the profile closes. A rule on a
  * directory covers what is below it, the last one that covers a path wins,
- * and a hide on a path wins over any rule on an ancestor.
+ * and a hide on a path wins over any rule on an ancestor. Where a directory is
+ * shown at another place (--ro PATH:GUEST, --root), both names count.
  *
  * Trust: paths come from the guest (walked, absolute, without ".."); rules
  * are the operator's. Immutable, so no locks.
@@ -74,12 +75,14 @@ static bool secret_match(const struct secret *s, const char *path,
 }
 
 static const struct secret *secret_find(const struct policy *p,
-					const char *path, size_t path_len)
+					const char *path, size_t path_len,
+					bool outside)
 {
 	const char *name = strrchr(path, '/');
 
 	for (size_t i = 0; name && i < p->nsecrets; i++)
-		if (secret_match(&p->secrets[i], path, path_len, name) &&
+		if ((outside || !p->secrets[i].outside) &&
+		    secret_match(&p->secrets[i], path, path_len, name) &&
 		    !is_sample(p, path))
 			return &p->secrets[i];
 	return NULL;
@@ -113,6 +116,76 @@ static const struct place *closed_find(const struct policy *p, const char *path,
 	return closed;
 }
 
+static unsigned secret_mask(const struct secret *s, uint32_t *rule)
+{
+	*rule = s->rule;
+	return VFS_MASK_NOLOWER | (s->standin ? VFS_MASK_STANDIN : 0);
+}
+
+/* Where a path is on the host that --ro or --rw shows at another place; owned.
+ * NULL: it has the same name there. *given: the length of the rule's path. */
+static char *host_path(const struct policy *p, const char *path, size_t *given)
+{
+	const struct file_rule *r = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < p->nfiles; i++) {
+		const struct file_rule *x = &p->files[i];
+		size_t len = strlen(x->guest);
+
+		if (x->access == FILE_HIDE || len < longest ||
+		    !path_covers(x->guest, len, path))
+			continue;
+		longest = len;
+		r = x;
+	}
+	if (!r || r->access == FILE_TMPFS ||
+	    (!p->cfg->root && !strcmp(r->path, r->guest)))
+		return NULL;
+	*given = strlen(r->path);
+	return xasprintf("%s%s", r->path, path + longest);
+}
+
+/* What is kept by its name on the host is kept wherever it is shown: what the
+ * rules say of the host's names, below the one that was given. */
+static unsigned host_mask(const struct policy *p, const char *path,
+			  const struct explicit_match *m, uint32_t *rule)
+{
+	size_t given = 0;
+	AUTO_FREE char *host = host_path(p, path, &given);
+	const struct secret *secret = NULL;
+	const struct place *closed;
+
+	if (!host)
+		return 0;
+	for (size_t i = p->nfiles; i > m->exact; i--)
+		if (p->files[i - 1].access == FILE_HIDE &&
+		    glob_match(p->files[i - 1].path, host)) {
+			*rule = (uint32_t)i;
+			return VFS_MASK_HIDE;
+		}
+	if (m->exact)
+		return 0;
+	/* A secret directory may itself be shown, for what is given in it. */
+	for (size_t n = given + 1; !secret && host[n - 1]; n++) {
+		char end = host[n];
+
+		if (end && end != '/')
+			continue;
+		host[n] = '\0';
+		if (end || !m->above)
+			secret = secret_find(p, host, n, true);
+		host[n] = end;
+	}
+	if (secret)
+		return secret_mask(secret, rule);
+	closed = closed_find(p, host, strlen(host));
+	if (!closed || closed->len <= given)
+		return 0;
+	*rule = closed->rule;
+	return VFS_MASK_NOLOWER;
+}
+
 unsigned policy_mask(void *policy, const char *path, unsigned inherited,
 		     uint32_t *rule)
 {
@@ -136,15 +209,18 @@ unsigned policy_mask(void *policy, const char *path, unsigned inherited,
 		if (p->files[m.cover - 1].access == FILE_RO)
 			mask |= VFS_MASK_RO;
 	}
+	if (m.cover) {
+		unsigned host = host_mask(p, path, &m, rule);
+
+		if (host)
+			return mask | host;
+	}
 	if (m.exact)
 		return mask | VFS_MASK_RESET;
 	if (!m.above)
-		secret = secret_find(p, path, len);
-	if (secret) {
-		*rule = secret->rule;
-		return mask | VFS_MASK_NOLOWER |
-		       (secret->standin ? VFS_MASK_STANDIN : 0);
-	}
+		secret = secret_find(p, path, len, false);
+	if (secret)
+		return mask | secret_mask(secret, rule);
 	closed = closed_find(p, len ? path : "", len);
 	if (closed) {
 		/* what is closed already has a more telling name */
@@ -266,10 +342,11 @@ void policy_show(const struct policy *p, struct strbuf *out)
 		strbuf_puts(out, "secrets, not shown (the program may make its "
 				 "own in memory):\n");
 	for (size_t i = 0; i < p->nsecrets; i++)
-		strbuf_printf(out, "  %s  (%s%s)\n", p->secrets[i].pattern,
-			      p->secrets[i].why,
-			      p->secrets[i].standin ? "; a made-up one is shown"
-						    : "");
+		strbuf_printf(
+			out, "  %s  (%s%s%s)\n", p->secrets[i].pattern,
+			p->secrets[i].why,
+			p->secrets[i].standin ? "; a made-up one is shown" : "",
+			p->secrets[i].outside ? "; the host's, by --ro" : "");
 	if (!p->nplaces || p->places[0].kind != PLACE_CLOSED ||
 	    p->places[0].len)
 		strbuf_puts(out, "everything else: shown as the user may read "

@@ -14,6 +14,7 @@ struct secret {
 	const char *why;
 	uint32_t rule;
 	bool standin; /* a made-up one is shown */
+	bool outside; /* of paths on the host only (--root) */
 };
 
 enum place_kind {

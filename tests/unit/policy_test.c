@@ -260,6 +260,64 @@ Test(policy, explicit_rule_opens_one_secret_only)
 	expect(VFS_MASK_RO | VFS_MASK_NOLOWER, H "/notes/.env");
 }
 
+static void rule_at(enum file_access access, const char *path,
+		    const char *guest)
+{
+	rule(access, path);
+	rules[config.nfiles - 1].guest = (char *)guest;
+}
+
+/* What a name on the host keeps, another place does not show. */
+Test(policy, secrets_are_kept_at_another_place)
+{
+	rule_at(FILE_RW, H, "/mnt/h");
+	rule_at(FILE_RO, H "/.ssh/config", "/mnt/h/.ssh/config");
+	rule_at(FILE_RO, H "/.aws", "/mnt/aws");
+	rule(FILE_HIDE, H "/proj/x*");
+	rule(FILE_TMPFS, "/mnt/h/tmp");
+	build("agent", H, "/work", false);
+	expect(0, "/mnt/h");
+	expect(0, "/mnt/h/proj/file");
+	expect(VFS_MASK_HIDE, "/mnt/h/proj/xy");
+	expect(VFS_MASK_NOLOWER, "/mnt/h/.gnupg/secring.gpg");
+	expect(VFS_MASK_NOLOWER, "/mnt/h/.cargo/credentials.toml");
+	expect(0, "/mnt/h/.ssh");
+	expect(VFS_MASK_NOLOWER, "/mnt/h/.ssh/id_rsa");
+	expect(VFS_MASK_RO, "/mnt/h/.ssh/config");
+	expect(VFS_MASK_RO, "/mnt/aws");
+	expect(VFS_MASK_RO, "/mnt/aws/config");
+	expect(0, "/mnt/h/tmp/.ssh");
+	expect(0, "/other/.ssh");
+}
+
+Test(policy, closed_places_are_kept_at_another_place)
+{
+	rule_at(FILE_RO, "/nowhere", "/mnt/n");
+	rule_at(FILE_RO, "/etc", "/mnt/etc");
+	build("agent", H, H "/proj", true);
+	expect(VFS_MASK_RO, "/mnt/n/home");
+	expect(VFS_MASK_RO | VFS_MASK_NOLOWER, "/mnt/n/home/u/notes");
+	expect(VFS_MASK_RO, "/mnt/n/home/u/proj/a");
+	expect(VFS_MASK_RO | VFS_MASK_NOLOWER, "/mnt/etc/shadow");
+	expect(VFS_MASK_RO, "/mnt/etc/passwd");
+}
+
+/* With --root names are the tree's, but for what --ro takes from outside. */
+Test(policy, a_tree_and_the_hosts_secrets)
+{
+	setenv("HOME", H, true);
+	config.root = (char *)"/tree";
+	rule(FILE_RO, H);
+	rule_at(FILE_RO, "/etc", "/mnt/etc");
+	build("agent", NULL, NULL, true);
+	expect(VFS_MASK_RO, H "/notes");
+	expect(VFS_MASK_RO | VFS_MASK_NOLOWER, H "/.ssh/id_rsa");
+	expect(VFS_MASK_RO | VFS_MASK_NOLOWER, "/mnt/etc/shadow");
+	expect(0, "/etc/shadow");
+	expect(0, "/root/.ssh");
+	config.root = NULL;
+}
+
 Test(policy, work_directory_may_be_home_or_above)
 {
 	build("agent", H, H, false);
