@@ -33,6 +33,14 @@ if [ "$me" != 0 ]; then
 fi
 chmod 600 mine/none
 
+# ---- ids that a map lacks look like nobody's: who asks for nobody's is jailed
+"$CLOCHE" run --user 1234 -- id -u >/dev/null 2>any
+for u in 65534 65534:1 1:65534; do
+	check "user-$u-is-jailed" same \
+		"$("$CLOCHE" run --user $u -- id -u 2>&1)" \
+		"$(cat any; echo "${u%:*}")"
+done
+
 # ---- hidden is hidden, by whatever root directory ----
 cat >hidden.py <<'PY'
 import os, sys
