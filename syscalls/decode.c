@@ -213,13 +213,13 @@ static void render_one(const struct call *c, int i, const struct argspec *a,
 		if ((int)v == AT_FDCWD)
 			strbuf_puts(out, "\"AT_FDCWD\"");
 		else
-			strbuf_printf(out, "%d", (int)v);
+			strbuf_dec(out, (int)v);
 		break;
 	case 'f':
-		strbuf_printf(out, "%d", (int)v);
+		strbuf_dec(out, (int)v);
 		break;
 	case 'i':
-		strbuf_printf(out, "%lld", (long long)(int64_t)v);
+		strbuf_dec(out, (int64_t)v);
 		break;
 	case 'u':
 		/* Beyond 63 bits no number: many readers of JSON, ours too,
@@ -229,7 +229,9 @@ static void render_one(const struct call *c, int i, const struct argspec *a,
 		break;
 	case 'x':
 	case 'a':
-		strbuf_printf(out, "\"0x%llx\"", (unsigned long long)v);
+		strbuf_putc(out, '"');
+		strbuf_hex(out, v);
+		strbuf_putc(out, '"');
 		break;
 	case 'w':
 		flagnames_render(out, a->name, a->name_len, (uint32_t)v);

@@ -109,7 +109,8 @@ void flagnames_render(struct strbuf *out, const char *name, size_t len,
 
 		if ((value & f->mask) != f->value || (seen & f->mask))
 			continue;
-		strbuf_printf(out, "%s%s", sep, f->name);
+		strbuf_puts(out, sep);
+		strbuf_puts(out, f->name);
 		seen |= f->mask;
 		sep = "|";
 	}

@@ -87,6 +87,44 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...)
 	strbuf_add(b, big, (size_t)n);
 }
 
+void strbuf_dec(struct strbuf *b, int64_t v)
+{
+	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+	char text[24], *p = text + sizeof(text);
+
+	do {
+		*--p = (char)('0' + u % 10);
+		u /= 10;
+	} while (u);
+	if (v < 0)
+		*--p = '-';
+	strbuf_add(b, p, (size_t)(text + sizeof(text) - p));
+}
+
+void strbuf_hex(struct strbuf *b, uint64_t v)
+{
+	char text[24], *p = text + sizeof(text);
+
+	do {
+		*--p = "0123456789abcdef"[v & 15];
+		v >>= 4;
+	} while (v);
+	*--p = 'x';
+	*--p = '0';
+	strbuf_add(b, p, (size_t)(text + sizeof(text) - p));
+}
+
+/* How much at s needs no escape: most strings are that from end to end. */
+static size_t plain_len(const unsigned char *s, size_t len, bool json)
+{
+	size_t n = 0;
+
+	while (n < len && s[n] >= 0x20 && s[n] < 0x7f &&
+	       !(json && (s[n] == '"' || s[n] == '\\')))
+		n++;
+	return n;
+}
+
 /* Length of the well-formed UTF-8 sequence at s, 0 if there is none. */
 static size_t utf8_len(const unsigned char *s, size_t len)
 {
@@ -114,9 +152,16 @@ static void strbuf_escape(struct strbuf *b, const char *s, size_t len,
 	const unsigned char *p = (const unsigned char *)s;
 
 	for (size_t i = 0; i < len;) {
-		size_t n = utf8_len(p + i, len - i);
-		bool c1 = n == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0;
+		size_t n = plain_len(p + i, len - i, json);
+		bool c1;
 
+		if (n) {
+			strbuf_add(b, p + i, n);
+			i += n;
+			continue;
+		}
+		n = utf8_len(p + i, len - i);
+		c1 = n == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0;
 		if (n == 0 || p[i] < 0x20 || p[i] == 0x7f || c1) {
 			strbuf_printf(b, json ? "\\u%04x" : "\\x%02x", p[i]);
 			i++;

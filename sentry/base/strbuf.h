@@ -24,6 +24,9 @@ void strbuf_add(struct strbuf *b, const void *data, size_t len);
 void strbuf_puts(struct strbuf *b, const char *s);
 void strbuf_putc(struct strbuf *b, char c);
 void strbuf_printf(struct strbuf *b, const char *fmt, ...) PRINTF(2, 3);
+/* As "%lld" and "0x%llx", on the way of every record. */
+void strbuf_dec(struct strbuf *b, int64_t v);
+void strbuf_hex(struct strbuf *b, uint64_t v);
 /* Appends len bytes as a JSON string with its quotes; bytes that are not
  * UTF-8, and control characters, are escaped (\u00XX). */
 void strbuf_json_string(struct strbuf *b, const char *s, size_t len);

@@ -500,3 +500,46 @@ Test(audit, flush_reaches_the_file)
 	free(text);
 	audit_close(a, 0);
 }
+
+/* ---- text ------------------------------------------------------------ */
+
+Test(text, numbers_are_printf_s)
+{
+	static const int64_t v[] = {0,	1,  -1, INT64_MAX, INT64_MIN,
+				    42, -7, 10, 4096};
+	char want[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		struct strbuf b;
+
+		strbuf_init(&b, 0);
+		strbuf_dec(&b, v[i]);
+		strbuf_putc(&b, ' ');
+		strbuf_hex(&b, (uint64_t)v[i]);
+		snprintf(want, sizeof(want), "%lld 0x%llx", (long long)v[i],
+			 (unsigned long long)v[i]);
+		cr_assert_str_eq(b.data, want);
+		strbuf_fini(&b);
+	}
+}
+
+Test(text, what_needs_an_escape_gets_one_wherever_it_stands)
+{
+	static const char s[] = "\"a\\b\n\x7f\xc3\xa9\xc2\x85\xff z\"";
+	struct strbuf b;
+
+	strbuf_init(&b, 0);
+	strbuf_json_string(&b, s, sizeof(s) - 1);
+	cr_assert_str_eq(b.data, "\"\\\"a\\\\b\\u000a\\u007f\xc3\xa9"
+				 "\\u00c2\\u0085\\u00ff z\\\"\"");
+	strbuf_reset(&b);
+	strbuf_visible(&b, s, sizeof(s) - 1);
+	cr_assert_str_eq(b.data, "\"a\\b\\x0a\\x7f\xc3\xa9"
+				 "\\xc2\\x85\\xff z\"");
+	strbuf_fini(&b);
+	strbuf_init(&b, 5);
+	strbuf_json_string(&b, "abcdefgh", 8);
+	cr_assert_str_eq(b.data, "\"abcd");
+	cr_assert(b.truncated);
+	strbuf_fini(&b);
+}
