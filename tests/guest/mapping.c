@@ -59,6 +59,59 @@ TEST(shared_mapping_of_a_first_written_lower_file)
 	EQ(c, 'M');
 }
 
+/* The reader was there first: it sees what another process writes later, by
+ * its descriptor (after fstat), by its path, and in a mapping made then. */
+TEST(reader_that_was_first_sees_a_later_write)
+{
+	const char *path = lower("data");
+	int r = OK(open(path, O_RDONLY)), w;
+	struct stat st;
+	char c, *m;
+
+	EQ(pread(r, &c, 1, 5), 1);
+	EQ(c, 'x');
+	EQ(wait_for(CHILD(w = OK(open(path, O_WRONLY | O_APPEND));
+			  EQ(write(w, "end", 3), 3);
+			  w = OK(open(path, O_WRONLY));
+			  EQ(pwrite(w, "W", 1, 5), 1))),
+	   0);
+	OK(fstat(r, &st));
+	EQ(st.st_size, 100003);
+	EQ(pread(r, &c, 1, 5), 1);
+	EQ(c, 'W');
+	m = OK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, r, 0));
+	EQ(m[5], 'W');
+	OK(stat(path, &st));
+	EQ(st.st_size, 100003);
+	EQ(get(path)[5], 'W');
+	w = OK(open(path, O_WRONLY));
+	EQ(pwrite(w, "V", 1, 5), 1);
+	EQ(m[5], 'V');
+}
+
+TEST(processes_share_a_mapping_of_a_lower_file)
+{
+	const char *path = lower("data");
+	int fd = OK(open(path, O_RDWR));
+	char *m = OK(
+		mmap(NULL, 100000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+
+	EQ(wait_for(
+		   CHILD(int own = OK(open(path, O_RDWR));
+			 char *p = OK(mmap(NULL, 100000, PROT_READ | PROT_WRITE,
+					   MAP_SHARED, own, 0));
+			 p[70000] = 'c'; m[70001] = 'd')),
+	   0);
+	EQ(m[70000], 'c');
+	EQ(m[70001], 'd');
+	OK(close(fd));
+	m[70002] = 'e';
+	fd = OK(open(path, O_RDONLY));
+	char got[3];
+	EQ(pread(fd, got, 3, 70000), 3);
+	CHECK(!memcmp(got, "cde", 3));
+}
+
 TEST(sparse_file_of_64_GiB)
 {
 	struct stat st;

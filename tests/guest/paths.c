@@ -257,3 +257,70 @@ TEST(deep_relative_directories)
 		OK(chdir(".."));
 	CHECK(exists("a_name_that_is_long_enough_to_add_up_soon"));
 }
+
+/* Paths of 4,096 bytes end long before: all steps are relative. */
+TEST(a_thousand_levels)
+{
+	enum { LEVELS = 1000 };
+	char cwd[16384];
+	struct stat st, top;
+
+	OK(stat(".", &top));
+	for (int i = 0; i < LEVELS; i++) {
+		OK(mkdir("level", 0755));
+		OK(chdir("level"));
+	}
+	ERR(syscall(SYS_getcwd, cwd, sizeof(cwd)), ENAMETOOLONG);
+	put("f", "deep");
+	STREQ(get("f"), "deep");
+	OK(rename("f", "../f"));
+	OK(symlink("../../f", "l"));
+	ERR(open("l", O_RDONLY), ENOENT);
+	OK(unlink("l"));
+	for (int i = 0; i < LEVELS; i++) {
+		CHECK(nlink_of(".") <= 2);
+		OK(chdir(".."));
+		if (i == 0)
+			OK(unlink("f"));
+		OK(rmdir("level"));
+	}
+	OK(stat(".", &st));
+	EQ(st.st_ino, top.st_ino);
+}
+
+TEST(rm_of_a_thousand_levels)
+{
+	for (int i = 0; i < 1000; i++) {
+		OK(mkdir("a_name_of_some_length", 0755));
+		OK(chdir("a_name_of_some_length"));
+	}
+	put("f", "x");
+	OK(chdir(guest_start));
+	OK(chdir(guest_now));
+	EQ(run_prog((char *[]){"rm", "-r", "a_name_of_some_length", NULL}), 0);
+	CHECK(!exists("a_name_of_some_length"));
+}
+
+/* All bytes but '/' and NUL are names, alone and together. */
+TEST(names_of_any_byte)
+{
+	char name[4] = "";
+
+	OK(mkdir("d", 0755));
+	OK(chdir("d"));
+	for (int i = 1; i < 256; i++) {
+		name[0] = (char)i;
+		name[1] = (char)(i % 7 ? 0 : 256 - i);
+		if (strchr(name, '/') || !strcmp(name, "."))
+			continue;
+		put(name, name);
+		STREQ(get(name), name);
+		OK(rename(name, "other"));
+		OK(link("other", name));
+		EQ(ino_of(name), ino_of("other"));
+		OK(unlink("other"));
+		OK(unlink(name));
+	}
+	OK(chdir(".."));
+	OK(rmdir("d"));
+}

@@ -235,3 +235,50 @@ TEST(removed_directory_reads_as_empty)
 	ERR(openat(d, "x", O_CREAT | O_WRONLY, 0644), ENOENT);
 	ERR(mkdirat(d, "x", 0755), ENOENT);
 }
+
+/* Names that are there all the time are listed once, whatever others come and
+ * go meanwhile, from the start and after a seek. */
+TEST(steady_names_are_listed_once_while_others_come_and_go)
+{
+	enum { STEADY = 300, ROUNDS = 12 };
+	static unsigned char seen[STEADY];
+	char name[32];
+	pid_t busy;
+
+	OK(mkdir("d", 0755));
+	OK(chdir("d"));
+	for (int i = 0; i < STEADY; i++) {
+		snprintf(name, sizeof(name), "steady%d", i);
+		put(name, "");
+	}
+	busy = CHILD(for (unsigned i = 0;; i++) {
+		snprintf(name, sizeof(name), "passing%u", i % 97);
+		if (unlink(name))
+			put(name, "");
+		if (i % 5 == 0)
+			rename(name, "moving");
+	});
+	for (int round = 0; round < ROUNDS; round++) {
+		DIR *d = opendir(".");
+		struct dirent *e;
+		long at = -1;
+		int count = 0;
+
+		CHECK(d);
+		memset(seen, 0, sizeof(seen));
+		while ((e = readdir(d))) {
+			if (strncmp(e->d_name, "steady", 6))
+				continue;
+			EQ(seen[atoi(e->d_name + 6)]++, 0);
+			if (++count == STEADY / 2 && at < 0) {
+				at = telldir(d);
+				seekdir(d, 0);
+				seekdir(d, at);
+			}
+		}
+		EQ(count, STEADY);
+		closedir(d);
+	}
+	OK(kill(busy, SIGKILL));
+	EQ(wait_for(busy), -1000 - SIGKILL);
+}

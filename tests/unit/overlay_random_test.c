@@ -7,6 +7,7 @@
 #include "overlay_fixture.h"
 #include "../../fs/snapshot.h"
 
+#include <grp.h>
 #include <sys/xattr.h>
 #include <time.h>
 
@@ -166,8 +167,11 @@ static void watch_virtual(const char *v)
 
 	if (vfs_lookup(&f.ctx, &at, 0, &ref) < 0)
 		return;
-	cr_assert_eq(vfs_watch_target(&f.ctx, &ref, false, &fd), 0);
-	close(fd);
+	/* What a user may not read cannot be watched. */
+	if (vfs_watch_target(&f.ctx, &ref, false, &fd) == 0)
+		close(fd);
+	else
+		cr_assert(geteuid());
 	vref_put(&ref);
 }
 
@@ -223,6 +227,58 @@ static void attribute(const char *v, const char *r, unsigned n)
 	vref_put(&ref);
 }
 
+/* A list with a named user and a mask, or what is wrong with one. */
+static size_t random_acl(unsigned char acl[64], unsigned n)
+{
+	static const unsigned short tags[] = {1, 2, 4, 0x10, 0x20};
+	size_t len = 4, count = n % 11 ? ARRAY_SIZE(tags) : 3;
+
+	memset(acl, 0, 64);
+	acl[0] = 2; /* POSIX_ACL_XATTR_VERSION */
+	for (size_t i = 0; i < count; i++, len += 8) {
+		uint32_t id = tags[i] == 2 ? 4321 : UINT32_MAX;
+
+		acl[len] = (unsigned char)tags[i];
+		acl[len + 2] = (unsigned char)(tags[i] == 1 ? 7 : rnd(8));
+		memcpy(acl + len + 4, &id, sizeof(id));
+	}
+	return len;
+}
+
+static void access_list(const char *v, const char *r, unsigned n)
+{
+	const char *name =
+		n % 3 ? "system.posix_acl_access" : "system.posix_acl_default";
+	struct vfs_at at = {NULL, v};
+	struct vref ref = {0};
+	unsigned char acl[64];
+	char a[64] = "", b[64] = "";
+	size_t len = random_acl(acl, n);
+
+	if (getxattr(real, name, b, sizeof(b)) < 0 && errno == EOPNOTSUPP)
+		return;
+	if (vfs_lookup(&f.ctx, &at, 0, &ref) < 0)
+		return;
+	if (n % 4 == 0)
+		check("removexattr", v, vfs_removexattr(&f.ctx, &ref, name),
+		      ret_of(lremovexattr(r, name)));
+	else
+		check("setxattr", v,
+		      vfs_setxattr(&f.ctx, &ref, name, acl, len, 0),
+		      ret_of(lsetxattr(r, name, acl, len, 0)));
+	check("getxattr", v,
+	      (int)vfs_getxattr(&f.ctx, &ref, name, a, sizeof(a)),
+	      ret_of((int)lgetxattr(r, name, b, sizeof(b))));
+	cr_assert(!memcmp(a, b, sizeof(a)), "%s of %s", name, v);
+	vref_put(&ref);
+}
+
+/* An owner that may not write sees more errors. */
+static mode_t random_mode(unsigned n)
+{
+	return geteuid() ? 0500 | (n & 0277) : 0700 | (n & 077);
+}
+
 static void one_operation(void)
 {
 	char s1[64], s2[64], v[128], r[128], v2[128], r2[128];
@@ -233,7 +289,7 @@ static void one_operation(void)
 	random_path(s2, sizeof(s2));
 	both(s1, v, r);
 	both(s2, v2, r2);
-	switch (rnd(18)) {
+	switch (rnd(f.flags & VFS_MNT_DIRECT ? 19 : 20)) {
 	case 0:
 		write_both(v, r, O_APPEND);
 		break;
@@ -273,8 +329,8 @@ static void one_operation(void)
 		      ret_of(symlink(s2 + 1, r)));
 		break;
 	case 11:
-		check("chmod", v, chmod_virtual(v, 0700 | (n & 077)),
-		      ret_of(chmod(r, 0700 | (n & 077))));
+		check("chmod", v, chmod_virtual(v, random_mode(n)),
+		      ret_of(chmod(r, random_mode(n))));
 		break;
 	case 12:
 		check("truncate", v, truncate_virtual(v, n),
@@ -299,6 +355,17 @@ static void one_operation(void)
 		break;
 	case 17:
 		attribute(v, r, n);
+		break;
+	case 18:
+		if (!rnd(3))
+			access_list(v, r, n);
+		break;
+	case 19:
+		if (!rnd(4))
+			check("whiteout", v,
+			      fx_rename(&f, v, v2, RENAME_WHITEOUT),
+			      ret_of(renameat2(AT_FDCWD, r, AT_FDCWD, r2,
+					       RENAME_WHITEOUT)));
 		break;
 	}
 }
@@ -488,7 +555,16 @@ static void run_snapshots(unsigned i)
 	}
 }
 
-enum { SNAPSHOTS = 1 << 30 };
+enum { SNAPSHOTS = 1 << 30, AS_USER = 1 << 29 };
+
+static void become_user(void)
+{
+	enum { USER = 54321 };
+
+	if (!getuid() && (setresgid(USER, USER, USER) || setgroups(0, NULL) ||
+			  setresuid(USER, USER, USER)))
+		cr_skip_test("no right to change the user");
+}
 
 static void seed_init(void)
 {
@@ -499,6 +575,15 @@ static void seed_init(void)
 		seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
 }
 
+static void remove_real(void)
+{
+	char cmd[200];
+
+	snprintf(cmd, sizeof(cmd), "chmod -R u+rwx %s && rm -rf %s", real,
+		 real);
+	cr_assert_eq(system(cmd), 0);
+}
+
 static void run_operations(unsigned flags, unsigned ops)
 {
 	printf("OVERLAY_SEED=%#" PRIx64 " OVERLAY_OPS=%u\n", seed, ops);
@@ -506,7 +591,7 @@ static void run_operations(unsigned flags, unsigned ops)
 	umask(022);
 	for (int i = 0; i < HELD; i++)
 		held[i].v = -1;
-	fixture_init(&f, flags & ~(unsigned)SNAPSHOTS);
+	fixture_init(&f, flags & ~(unsigned)(SNAPSHOTS | AS_USER));
 	snprintf(real, sizeof(real), "/dev/shm/ovrealXXXXXX");
 	cr_assert(mkdtemp(real));
 	cr_assert_eq(copy_tree(f.host, real), 0);
@@ -529,7 +614,7 @@ static void run_operations(unsigned flags, unsigned ops)
 	vfs_poll(f.vfs);
 	vfs_poll(f.vfs);
 	cr_expect_eq(fx_diff(&f)[0] == '\0', flags & VFS_MNT_DIRECT ? 1 : 0);
-	nftw(real, fx_rm_one, 32, FTW_PHYS | FTW_DEPTH);
+	remove_real();
 	fixture_fini(&f);
 }
 
@@ -554,6 +639,12 @@ Test(overlay_random, watched_host_behaves_the_same, .timeout = 300)
 Test(overlay_random, direct_mount_behaves_the_same, .timeout = 300)
 {
 	run(VFS_MNT_DIRECT);
+}
+
+Test(overlay_random, a_user_sees_the_same_errors, .timeout = 300)
+{
+	become_user();
+	run(AS_USER);
 }
 
 Test(overlay_random, snapshots_are_not_felt, .timeout = 300)
