@@ -72,7 +72,7 @@ int plan_fill(struct plan *p, const struct plan_request *r)
 	bool absolute;
 	int err;
 
-	memset(p, 0, sizeof(*p));
+	memset(p, 0, offsetof(struct plan, strings));
 	p->version = PLAN_VERSION;
 	err = plan_fill_strings(p, r);
 	if (err)

@@ -332,21 +332,29 @@ static int resolve(struct resolver *r, struct exec_plan *p)
 	q.args = r->args.count ? &r->args : NULL;
 	q.randomize = aslr_wanted(r);
 	fill_ids(r, p, &q);
-	memcpy(p->exe_path, r->exe_path, sizeof(p->exe_path));
+	snprintf(p->exe_path, sizeof(p->exe_path), "%s", r->exe_path);
 	return plan_fill(&p->plan, &q);
 }
 
 int exec_resolve(struct sentry *s, pid_t tid, struct exec_request *req,
 		 struct exec_plan **out)
 {
-	struct resolver *r = xcalloc(1, sizeof(*r));
-	struct exec_plan *p = xcalloc(1, sizeof(*p));
+	/* Not zeroed: both are large, most is not used, and elf_read_* and
+	 * plan_fill set what they are to fill. */
+	struct resolver *r = xmalloc(sizeof(*r));
+	struct exec_plan *p = xmalloc(sizeof(*p));
 	int ret;
 
 	r->s = s;
 	r->tid = tid;
 	r->req = req;
+	r->ref = (struct vref){0};
+	r->exe_path[0] = r->program.interp[0] = '\0';
+	p->ids = (struct exec_ids){0};
 	p->program_fd = p->interp_fd = -1;
+	p->exe = (struct vref){0};
+	p->exe_path[0] = '\0';
+	p->committed = false;
 	ret = resolve(r, p);
 	sentry_lock(s);
 	vref_put(&r->ref);

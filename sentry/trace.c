@@ -29,7 +29,12 @@
 #include "trace_priv.h"
 #include "../syscalls/table.h"
 
-enum { ORPHANS_MAX = 4096, TRACE_WAKE_SIGNAL = SIGUSR2, RETRY_NS = 1000000 };
+enum {
+	ORPHANS_MAX = 4096,
+	ORPHAN_PATIENCE = 32,
+	TRACE_WAKE_SIGNAL = SIGUSR2,
+	RETRY_NS = 1000000
+};
 
 #define TRACE_OPTIONS                                                       \
 	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
@@ -59,6 +64,7 @@ struct trace {
 	struct list requests;
 	pid_t orphans[ORPHANS_MAX]; /* stopped, parent's event not yet seen */
 	size_t norphans;
+	unsigned patience; /* looks for a parent's event before /proc */
 	struct ghost ghost; /* of the process that was killed last */
 	struct trace_hold hold;
 };
@@ -249,7 +255,7 @@ static bool on_first_stop(struct sentry *s, struct trace *tr, pid_t tid)
 			kill(tid, SIGKILL);
 		else
 			tr->orphans[tr->norphans++] = tid;
-		adopt_orphans(s, tr);
+		tr->patience = ORPHAN_PATIENCE;
 		return true;
 	}
 	if (first)
@@ -407,6 +413,23 @@ static void run_requests(struct sentry *s, struct trace *tr)
 	pthread_mutex_unlock(&tr->lock);
 }
 
+/* As waitpid. A child mostly stops just before its parent does, and reading
+ * /proc costs more than that takes: so who is without a parent is looked into
+ * when the event has not come for a while. */
+static pid_t next_stop(struct sentry *s, struct trace *tr, int *status)
+{
+	while (tr->norphans && tr->patience) {
+		pid_t tid = waitpid(-1, status, __WALL | WNOHANG);
+
+		if (!--tr->patience)
+			adopt_orphans(s, tr);
+		if (tid)
+			return tid;
+		sched_yield();
+	}
+	return waitpid(-1, status, __WALL);
+}
+
 static void *trace_main(void *arg)
 {
 	struct sentry *s = arg;
@@ -421,7 +444,7 @@ static void *trace_main(void *arg)
 	for (;;) {
 		enum costs_part idle;
 		int status;
-		pid_t tid = waitpid(-1, &status, __WALL);
+		pid_t tid = next_stop(s, tr, &status);
 
 		if (tid < 0 && errno == ECHILD)
 			break;
