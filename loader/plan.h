@@ -7,7 +7,8 @@
  *     openat(PLAN_DIRFD, buf, PLAN_FLAGS, PLAN_MODE, sizeof(struct plan))
  * which the filter notifies and which the sentry answers once per exec: it
  * injects the program (and the ELF interpreter) as descriptors, writes the
- * struct plan to buf, and returns 0 or -errno. The stub maps the images,
+ * struct plan to buf, and returns -errno or the descriptor of the last image:
+ * injecting is answering then, which saves a round. The stub maps the images,
  * rebuilds the stack where a script needs more arguments, sets brk, auxv and
  * argument bounds by PR_SET_MM_MAP, closes the descriptors and jumps.
  *
@@ -22,7 +23,8 @@
 #define PLAN_DIRFD    (-0x636c6f) /* "clo": no valid directory descriptor */
 #define PLAN_FLAGS    0x20000000  /* an openat flags word nobody else uses */
 #define PLAN_MODE     0x636c6f63
-#define PLAN_VERSION  1
+#define PLAN_VERSION  2
+#define PLAN_ANSWERED (-2)  /* an fd: the one openat returned */
 #define PLAN_SEGMENTS 16    /* PT_LOAD entries per image; more: ENOEXEC */
 #define PLAN_STRINGS  16384 /* exec name and script arguments, NUL-separated */
 #define PLAN_PREPEND  32    /* script arguments at most */
@@ -39,7 +41,7 @@ struct plan_segment {
 };
 
 struct plan_image {
-	int32_t fd; /* in the guest; -1: no such image */
+	int32_t fd; /* in the guest; -1: no such image; PLAN_ANSWERED */
 	uint32_t nsegments;
 	uint64_t base;	/* ET_DYN: where `low` goes, 0: the kernel chooses;
 			 * ET_EXEC: unused, addresses are absolute */

@@ -406,10 +406,10 @@ static void close_files(const struct plan *p)
 
 static void fetch(struct plan *p)
 {
-	long err = call6(__NR_openat, (uint64_t)(int64_t)PLAN_DIRFD,
+	long got = call6(__NR_openat, (uint64_t)(int64_t)PLAN_DIRFD,
 			 (uint64_t)p, PLAN_FLAGS, PLAN_MODE, sizeof(*p), 0);
 
-	if (err || p->version != PLAN_VERSION)
+	if (got < 0 || p->version != PLAN_VERSION)
 		leave(127);
 	if (p->error) {
 		call3(__NR_write, 2, (uint64_t)p->message, length(p->message));
@@ -419,6 +419,10 @@ static void fetch(struct plan *p)
 	    p->strings_len > sizeof(p->strings) ||
 	    p->strings[p->strings_len - 1])
 		stub_die();
+	if (p->interp.fd == PLAN_ANSWERED)
+		p->interp.fd = (int32_t)got;
+	else
+		p->program.fd = (int32_t)got;
 }
 
 _Noreturn void stub_main(uint64_t *sp, struct plan *p)

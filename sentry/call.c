@@ -191,12 +191,19 @@ static int call_addfd(struct call *c, int fd, bool cloexec, int at,
 
 int64_t call_return_fd(struct call *c, int fd, bool cloexec)
 {
-	int ret;
+	int64_t done;
 
 	if (c->close_first)
 		return call_inject_fd(c, fd, cloexec, -1);
-	ret = call_addfd(c, fd, cloexec, -1, SECCOMP_ADDFD_FLAG_SEND);
+	done = call_answer_copy(c, fd, cloexec);
 	close(fd);
+	return done;
+}
+
+int64_t call_answer_copy(struct call *c, int fd, bool cloexec)
+{
+	int ret = call_addfd(c, fd, cloexec, -1, SECCOMP_ADDFD_FLAG_SEND);
+
 	if (ret >= 0) {
 		if (c->ev.ret == 0)
 			c->ev.ret = ret;

@@ -117,6 +117,8 @@ int64_t call_return_fd(struct call *c, int fd, bool cloexec);
  * at >= 0 it replaces that number (dup2). */
 int MUST_CHECK call_inject_fd(struct call *c, int fd, bool cloexec, int at);
 
+/* As call_return_fd, but fd stays the caller's. */
+int64_t call_answer_copy(struct call *c, int fd, bool cloexec);
 /* As call_inject_fd at the lowest free number, but fd stays the caller's. */
 int MUST_CHECK call_inject_copy(struct call *c, int fd, bool cloexec);
 

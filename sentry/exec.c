@@ -445,14 +445,16 @@ bool exec_is_plan_request(struct call *c)
 	       c->args[3] == PLAN_MODE;
 }
 
-/* One image into the guest. Its descriptor table may be full up to the limit:
- * then more is allowed for the moment of injection, never above the hard
+/* One image into the guest: its number, or CALL_DONE if it was the last, and
+ * with that the answer. The guest's descriptor table may be full up to the
+ * limit: then more is allowed for the moment of injection, never above the hard
  * limit. The stub closes it before the jump. */
-static int inject_image(struct call *c, int fd)
+static int64_t inject_image(struct call *c, int fd, bool last)
 {
 	pid_t pid = c->task->tg->pid;
 	struct rlimit old, more;
-	int ret = call_inject_copy(c, fd, true);
+	int64_t ret = last ? call_answer_copy(c, fd, true)
+			   : call_inject_copy(c, fd, true);
 
 	if (ret != -EMFILE || prlimit(pid, RLIMIT_NOFILE, NULL, &old) < 0)
 		return ret;
@@ -466,34 +468,36 @@ static int inject_image(struct call *c, int fd)
 	return ret;
 }
 
-static int inject_images(struct call *c, struct exec_plan *p)
+/* The plan is written before the last image goes, since that is the answer. */
+static int64_t inject_plan(struct call *c, struct exec_plan *p)
 {
-	int fd = inject_image(c, p->program_fd);
+	bool two = p->interp_fd >= 0;
+	int64_t ret;
 
-	if (fd < 0)
-		return fd;
-	p->plan.program.fd = fd;
-	if (p->interp_fd < 0)
-		return 0;
-	fd = inject_image(c, p->interp_fd);
-	if (fd < 0)
-		return fd;
-	p->plan.interp.fd = fd;
-	return 0;
+	p->plan.program.fd = PLAN_ANSWERED;
+	if (two) {
+		ret = inject_image(c, p->program_fd, false);
+		if (ret < 0)
+			return ret;
+		p->plan.program.fd = (int32_t)ret;
+		p->plan.interp.fd = PLAN_ANSWERED;
+	}
+	ret = call_write(c, c->args[1], &p->plan, PLAN_SIZE(&p->plan));
+	if (ret)
+		return ret;
+	return inject_image(c, two ? p->interp_fd : p->program_fd, true);
 }
 
 int64_t exec_answer_plan(struct call *c)
 {
 	struct exec_plan *p = c->task->tg->exec_plan;
-	int ret;
+	int64_t ret;
 
 	if (!p || !p->committed)
 		return -EBADF; /* what any other program gets */
 	c->is_plan = true;
 	c->task->tg->exec_plan = NULL;
-	ret = inject_images(c, p);
-	if (!ret)
-		ret = call_write(c, c->args[1], &p->plan, PLAN_SIZE(&p->plan));
+	ret = inject_plan(c, p);
 	exec_plan_destroy(p);
 	return ret;
 }

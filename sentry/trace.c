@@ -64,7 +64,7 @@ struct trace {
 	struct list requests;
 	pid_t orphans[ORPHANS_MAX]; /* stopped, parent's event not yet seen */
 	size_t norphans;
-	unsigned patience; /* looks for a parent's event before /proc */
+	unsigned patience;  /* looks for a parent's event before /proc */
 	struct ghost ghost; /* of the process that was killed last */
 	struct trace_hold hold;
 };
