@@ -159,14 +159,25 @@ static void check_place(struct apply *a, struct apply_item *it)
 		it->none = true;
 }
 
+/* The tree may itself be in a repository's .git. */
+static const char *delicate(const struct apply *a, const char *path,
+			    const struct change *c)
+{
+	AUTO_FREE char *root = xasprintf("%s/", a->root_path);
+	const char *git = strcasestr(root, "/.git/");
+	AUTO_FREE char *full = xasprintf("%s%s", git ? git + 1 : "", path);
+
+	return apply_delicate(full, c);
+}
+
 static void check_item(struct apply *a, struct apply_item *it)
 {
 	const struct change *c = it->c;
-	const char *why = apply_delicate(it->path, c);
+	const char *why = delicate(a, it->path, c);
 	const char *old = it->lower ? it->lower : it->path;
 
 	if (!why && c->kind == VFS_RENAMED)
-		why = apply_delicate(it->lower, c);
+		why = delicate(a, it->lower, c);
 	if (why && !it->named && !(c->inside && c->kind == VFS_RENAMED))
 		apply_problem_add(a, APPLY_DELICATE, it->path, why);
 	if ((S_ISCHR(c->new.mode) || S_ISBLK(c->new.mode)) && !a->opts.owner)

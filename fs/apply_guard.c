@@ -32,10 +32,17 @@ static const struct guard guards[] = {
 	{".husky", "git hooks"},
 	{".githooks", "git hooks"},
 	{".pre-commit-config.yaml", "git hooks"},
+	{".overcommit.yml", "git hooks"},
+	{".lefthook.yml", "git hooks"},
+	{".jj", "Jujutsu's configuration"},
 	{"lefthook.yml", "git hooks"},
 	{".envrc", "direnv runs it"},
 	{".env", "programs are started with it"},
 	{".mise.toml", "the shell obeys it"},
+	{"mise.toml", "the shell obeys it"},
+	{".mise", "the shell obeys it"},
+	{".autoenv", "the shell obeys it"},
+	{".direnv", "direnv runs it"},
 	{".mise.local.toml", "the shell obeys it"},
 	{".mise", "the shell obeys it"},
 	{"mise.toml", "the shell obeys it"},
@@ -49,6 +56,15 @@ static const struct guard guards[] = {
 	{".devcontainer.json", "an editor obeys it"},
 	{".zed", "an editor obeys it"},
 	{".helix", "an editor obeys it"},
+	{".kakrc", "an editor obeys it"},
+	{".kakrc.local", "an editor obeys it"},
+	{".vim", "an editor obeys it"},
+	{".nvim", "an editor obeys it"},
+	{".lvimrc", "an editor obeys it"},
+	{".ycm_extra_conf.py", "an editor runs it"},
+	{".devcontainer.json", "an editor obeys it"},
+	{".zed", "an editor obeys it"},
+	{".helix", "an editor obeys it"},
 	{".vim", "an editor obeys it"},
 	{".lvimrc", "an editor obeys it"},
 	{".vimrc", "an editor obeys it"},
@@ -58,8 +74,18 @@ static const struct guard guards[] = {
 	{".emacs", "an editor obeys it"},
 	{".emacs.d", "an editor obeys it"},
 	{".dir-locals.el", "an editor obeys it"},
+	{".dir-locals-2.el", "an editor obeys it"},
+	{".projectile", "an editor obeys it"},
 	{".gdbinit", "a debugger runs it"},
 	{".lldbinit", "a debugger runs it"},
+	{".pdbrc", "a debugger runs it"},
+	{".pythonrc", "an interpreter runs it"},
+	{".Rprofile", "an interpreter runs it"},
+	{".irbrc", "an interpreter runs it"},
+	{".pryrc", "an interpreter runs it"},
+	{".ghci", "an interpreter runs it"},
+	{".psqlrc", "a client runs it"},
+	{".sqliterc", "a client runs it"},
 	{".gdbearlyinit", "a debugger runs it"},
 	{".pdbrc", "a debugger runs it"},
 	{".Rprofile", "R runs it"},
@@ -86,6 +112,20 @@ static const struct guard guards[] = {
 	{".travis.yml", "CI runs it"},
 	{".buildkite", "CI runs it"},
 	{".drone.yml", "CI runs it"},
+	{".gitea/workflows", "CI runs it"},
+	{".forgejo/workflows", "CI runs it"},
+	{".woodpecker", "CI runs it"},
+	{".woodpecker.yml", "CI runs it"},
+	{".woodpecker.yaml", "CI runs it"},
+	{".cirrus.yml", "CI runs it"},
+	{".appveyor.yml", "CI runs it"},
+	{"appveyor.yml", "CI runs it"},
+	{".semaphore", "CI runs it"},
+	{".tekton", "CI runs it"},
+	{".build.yml", "CI runs it"},
+	{".builds", "CI runs it"},
+	{"buildspec.yml", "CI runs it"},
+	{"cloudbuild.yaml", "CI runs it"},
 	{"azure-pipelines.yml", "CI runs it"},
 	{"bitbucket-pipelines.yml", "CI runs it"},
 	{"Jenkinsfile", "CI runs it"},
@@ -131,6 +171,21 @@ static const struct guard guards[] = {
 	{".cshrc", "a shell runs it"},
 	{".tcshrc", "a shell runs it"},
 	{".kshrc", "a shell runs it"},
+	{".mkshrc", "a shell runs it"},
+	{".shrc", "a shell runs it"},
+	{".bash_completion", "a shell runs it"},
+	{".zsh", "a shell runs it"},
+	{".oh-my-zsh", "a shell runs it"},
+	{".pam_environment", "a session obeys it"},
+	{".xinputrc", "a session runs it"},
+	{".Xresources", "a session obeys it"},
+	{".tmux.conf", "a terminal obeys it"},
+	{".screenrc", "a terminal obeys it"},
+	{".forward", "mail is given to it"},
+	{".netrc", "programs log in by it"},
+	{".curlrc", "curl obeys it"},
+	{".wgetrc", "wget obeys it"},
+	{".pypirc", "programs log in by it"},
 	{".inputrc", "a shell obeys it"},
 	{".xinitrc", "a session runs it"},
 	{".xprofile", "a session runs it"},
@@ -154,6 +209,95 @@ static const char *const git_data[] = {
 	"info/exclude", "info/refs",	  "info/sparse-checkout",
 };
 
+/* What Unicode folds away, or folds into ASCII: UTF-8 bytes -> letter or '\0'.
+ */
+static const struct fold {
+	const char *from,
+		*last; /* of the same length; last: in its last byte */
+	char to;
+} folds[] = {
+	{"\xc2\xad", "\xc2\xad", '\0'},
+	{"\xcd\x8f", "\xcd\x8f", '\0'},
+	{"\xd8\x9c", "\xd8\x9c", '\0'},
+	{"\xe1\x85\x9f", "\xe1\x85\xa0", '\0'},
+	{"\xe1\x9e\xb4", "\xe1\x9e\xb5", '\0'},
+	{"\xe1\xa0\x8b", "\xe1\xa0\x8f", '\0'},
+	{"\xe2\x80\x8b", "\xe2\x80\x8f", '\0'},
+	{"\xe2\x80\xaa", "\xe2\x80\xae", '\0'},
+	{"\xe2\x81\xa0", "\xe2\x81\xaf", '\0'},
+	{"\xe3\x85\xa4", "\xe3\x85\xa4", '\0'},
+	{"\xef\xb8\x80", "\xef\xb8\x8f", '\0'},
+	{"\xef\xbb\xbf", "\xef\xbb\xbf", '\0'},
+	{"\xef\xbe\xa0", "\xef\xbe\xa0", '\0'},
+	{"\xc5\xbf", "\xc5\xbf", 's'},
+	{"\xe2\x84\xaa", "\xe2\x84\xaa", 'k'},
+};
+
+static const struct fold *fold_at(const char *p, size_t *len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(folds); i++) {
+		const struct fold *f = &folds[i];
+		size_t n = strlen(f->from) - 1;
+
+		*len = n + 1;
+		if (strncmp(p, f->from, n) == 0 &&
+		    (unsigned char)p[n] >= (unsigned char)f->from[n] &&
+		    (unsigned char)p[n] <= (unsigned char)f->last[n])
+			return f;
+	}
+	return NULL;
+}
+
+/* The path as a lenient file system takes it; owned. */
+static char *folded(const char *path)
+{
+	char *out = xmalloc(strlen(path) + 1), *to = out, *name = out;
+
+	while (*path) {
+		size_t len;
+		const struct fold *f = fold_at(path, &len);
+
+		if (f) {
+			if (f->to)
+				*to++ = f->to;
+			path += len;
+		} else if (*path == ':' && to > name) {
+			path += strcspn(path, "/");
+		} else {
+			*to++ = *path++;
+		}
+		if (*path && *path != '/')
+			continue;
+		while (to > name + 1 && (to[-1] == '.' || to[-1] == ' '))
+			to--;
+		if (*path) {
+			*to++ = *path++;
+			name = to;
+		}
+	}
+	*to = '\0';
+	return out;
+}
+
+/* One component, or the short name that FAT makes of it. */
+static bool same_name(const char *p, size_t len, const char *want, size_t wlen)
+{
+	size_t stem = 0;
+
+	if (len == wlen && strncasecmp(p, want, len) == 0)
+		return true;
+	if (len < 4 || p[len - 2] != '~' || p[len - 1] < '1' ||
+	    p[len - 1] > '9')
+		return false;
+	while (wlen && *want == '.') {
+		want++;
+		wlen--;
+	}
+	while (stem < wlen && stem < 6 && want[stem] != '.')
+		stem++;
+	return len - 2 == stem && strncasecmp(p, want, stem) == 0;
+}
+
 /* How much of the pattern is matched where p begins: -1 nothing, 0 only its
  * first part (p ends), 1 all of it. */
 static int match_at(const char *p, const char *pattern)
@@ -161,7 +305,7 @@ static int match_at(const char *p, const char *pattern)
 	for (;;) {
 		size_t a = strcspn(p, "/"), b = strcspn(pattern, "/");
 
-		if (a != b || strncasecmp(p, pattern, a) != 0)
+		if (!same_name(p, a, pattern, b))
 			return -1;
 		if (!pattern[b])
 			return 1;
@@ -197,8 +341,8 @@ static const char *path_why(const char *path, const struct change *c)
 
 		if (len >= 8 && strncmp(p, ".cloche-", 8) == 0)
 			return "a name that apply itself uses";
-		if (len == 4 && strncasecmp(p, ".git", 4) == 0) {
-			const char *why = git_why(p[4] ? p + 5 : p + 4, c);
+		if (same_name(p, len, ".git", 4)) {
+			const char *why = git_why(p + len + (p[len] != 0), c);
 
 			if (why)
 				return why;
@@ -228,6 +372,8 @@ static bool gains_rights(const struct change *c)
 
 const char *apply_delicate(const char *path, const struct change *c)
 {
+	AUTO_FREE char *name = folded(path);
+
 	AUTO_FREE char *plain = apply_fold(path);
 
 	if (gains_rights(c))

@@ -38,13 +38,14 @@ static bool cx_links = true; /* numbers of links count */
 
 static inline uint64_t cx_sum(int fd)
 {
-	char buf[65536];
-	uint64_t sum = 5381;
+	uint64_t buf[8192], sum = 5381;
 	ssize_t n;
 
-	while ((n = read(fd, buf, sizeof(buf))) > 0)
-		for (ssize_t i = 0; i < n; i++)
-			sum = sum * 33 + (unsigned char)buf[i];
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		memset((char *)buf + n, 0, -(size_t)n % sizeof(*buf));
+		for (ssize_t i = 0; i < n; i += 8)
+			sum = (sum ^ buf[i / 8]) * 0x100000001b3 ^ sum >> 29;
+	}
 	return sum;
 }
 
