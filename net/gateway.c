@@ -114,6 +114,24 @@ static bool is_private_net(const struct gateway *g, const struct netaddr *a)
 	       netaddr_equal(a, &g->resolver4);
 }
 
+/* Datagrams would go past the rules about requests, as HTTP/3 does. */
+static bool past_requests(const struct gateway *g, const struct allow_query *q,
+			  bool by_name)
+{
+	char text[NETADDR_TEXT];
+
+	if (q->proto != ALLOW_UDP || !g->http_on)
+		return false;
+	if (q->addr)
+		netaddr_format(q->addr, text);
+	if (q->addr && http_governed(&g->http, text, q->port))
+		return true;
+	for (size_t i = 0; by_name && i < q->nnames; i++)
+		if (http_governed(&g->http, q->names[i], q->port))
+			return true;
+	return false;
+}
+
 void gw_decide(struct gw *gw, uint8_t proto, const struct netaddr *addr,
 	       uint16_t port, struct gw_verdict *v)
 {
@@ -134,13 +152,15 @@ void gw_decide(struct gw *gw, uint8_t proto, const struct netaddr *addr,
 	if (port && !is_private_net(gw->cfg, addr) &&
 	    (!q.addr || netaddr_kind(addr) != NETADDR_LOOPBACK))
 		got = allow_match(&gw->cfg->rules, &q);
-	v->allowed = got.allowed;
+	v->allowed = got.allowed && !past_requests(gw->cfg, &q, got.by_name);
 	v->by_name = got.by_name && q.addr;
 	snprintf(v->name, sizeof(v->name), "%s",
 		 got.name   ? got.name
 		 : q.nnames ? names[0]
 			    : "");
-	if (got.rule)
+	if (got.allowed && !v->allowed)
+		snprintf(v->rule, sizeof(v->rule), "--http-allow");
+	else if (got.rule)
 		allow_rule_name(got.rule, v->rule, sizeof(v->rule));
 }
 

@@ -14,6 +14,7 @@
 
 enum {
 	FLOWS_MAX = 2048,
+	PLACES_MAX = 1024,
 	FLOW_IDLE_MS = 120000,
 	PLACE_IDLE_MS = 600000,
 	BATCH = 32,
@@ -24,6 +25,7 @@ struct place {
 	struct source src;
 	struct netmsg ask;
 	uint64_t used_ms;
+	bool limited; /* has been said */
 };
 
 struct flow {
@@ -107,6 +109,18 @@ static void on_answer(struct gw *gw, struct source *s, uint32_t events)
 	}
 }
 
+/* A limit on connections is one on flows, too. */
+static bool flow_may_open(struct gw *gw, struct place *p)
+{
+	const char *limit = limit_open(gw, 0);
+
+	if (limit && !p->limited) {
+		p->limited = true;
+		gw_limited(gw, &p->ask.addr, p->ask.port, p->ask.name, limit);
+	}
+	return !limit && gw->nflows < FLOWS_MAX;
+}
+
 static struct flow *flow_new(struct gw *gw, struct place *p,
 			     const struct sockaddr_storage *guest,
 			     socklen_t len)
@@ -115,7 +129,7 @@ static struct flow *flow_new(struct gw *gw, struct place *p,
 	struct flow *f;
 	int fd;
 
-	if (gw->nflows >= FLOWS_MAX)
+	if (!flow_may_open(gw, p))
 		return NULL;
 	fd = gw_connect_outside(&to, p->ask.port, SOCK_DGRAM);
 	if (fd < 0)
@@ -128,6 +142,7 @@ static struct flow *flow_new(struct gw *gw, struct place *p,
 	f->start_ms = gw->ms;
 	list_add(&p->flows, &f->link);
 	gw->nflows++;
+	gw->opened++;
 	if (gw_watch(gw, &f->src, EPOLLIN)) {
 		flow_end(gw, f);
 		return NULL;
@@ -179,9 +194,29 @@ static void on_guest(struct gw *gw, struct source *s, uint32_t events)
 	}
 }
 
+/* Where there are too many, the one used longest ago that nobody uses. */
+static bool places_trim(struct gw *gw, unsigned count)
+{
+	struct place *old = NULL;
+
+	if (count < PLACES_MAX)
+		return true;
+	list_for_each (l, &gw->udp) {
+		struct place *p = list_entry(l, struct place, link);
+
+		if (list_empty(&p->flows) &&
+		    (!old || p->used_ms < old->used_ms))
+			old = p;
+	}
+	if (old)
+		place_end(gw, old);
+	return old;
+}
+
 int udp_open(struct gw *gw, const struct netmsg *ask)
 {
 	struct place *p;
+	unsigned count = 0;
 	int fd;
 
 	list_for_each (l, &gw->udp) {
@@ -191,7 +226,10 @@ int udp_open(struct gw *gw, const struct netmsg *ask)
 			p->used_ms = gw->ms;
 			return 0;
 		}
+		count++;
 	}
+	if (!places_trim(gw, count))
+		return -ECONNREFUSED;
 	fd = gw_bind_inside(gw, &ask->addr, ask->port, SOCK_DGRAM);
 	if (fd < 0)
 		return fd;

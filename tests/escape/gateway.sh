@@ -346,6 +346,27 @@ else: assert 0"
 check connections-at-once-recorded recorded limit '"verdict":"limit","rule":"--net-connections"'
 check connections-in-all limited --net-opens 2 -- "
 tcp().close(); tcp().close(); fails('ECONNREFUSED',tcp)"
+# with OPTION VALUE RULES... -- PYTHON
+with() { local extra=("$1" "$2"); shift 2; python "$@"; }
+check flows-in-all with --net-opens 2 udp://93.184.216.34:7 -- "
+def go():
+    u=socket.socket(type=2); u.settimeout(1); u.sendto(b'a',(H,7))
+    return u.recv(9)
+assert go()+go()==b'echo aecho a'
+try: go(); assert 0
+except TimeoutError: pass"
+check flows-at-once with --net-connections 1 udp://93.184.216.34:7 -- "
+u=[socket.socket(type=2) for i in range(2)]
+u[0].sendto(b'a',(H,7)); assert u[0].recv(9)
+u[1].settimeout(1)
+try: u[1].sendto(b'a',(H,7)); u[1].recv(9); assert 0
+except OSError: pass"
+check flows-past-requests with --http-allow 'GET http://www.example.test:7/x' \
+	udp://www.example.test:7 -- "
+a=socket.gethostbyname('www.example.test'); u=socket.socket(type=2)
+fails('ENETUNREACH',u.sendto,b'a',(a,7))
+fails('ENETUNREACH',u.sendmsg,[b'a'],[],0,(a,7))
+fails('ENETUNREACH',u.connect,(a,7))"
 check idle-is-ended limited --net-idle 1s -- "
 s=tcp(); s.settimeout(20); fails('ECONNRESET',s.recv,1)"
 check idle-is-not-what-moves limited --net-idle 2s -- "
