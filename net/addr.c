@@ -179,6 +179,7 @@ enum netaddr_kind netaddr_kind(const struct netaddr *a)
 	static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b};
 	static const uint8_t nat64_local[6] = {0x00, 0x64, 0xff, 0x9b, 0, 1};
 	static const uint8_t six_to_four[2] = {0x20, 0x02};
+	enum netaddr_kind kind;
 
 	if (a->family == AF_INET)
 		return kind_in(special4, ARRAY_SIZE(special4), a->b);
@@ -188,7 +189,10 @@ enum netaddr_kind netaddr_kind(const struct netaddr *a)
 		return NETADDR_PRIVATE;
 	if (!memcmp(a->b, six_to_four, sizeof(six_to_four)))
 		return kind_in(special4, ARRAY_SIZE(special4), a->b + 2);
-	return kind_in(special6, ARRAY_SIZE(special6), a->b);
+	kind = kind_in(special6, ARRAY_SIZE(special6), a->b);
+	/* what is given out at all begins with 001 */
+	return kind == NETADDR_PUBLIC && a->b[0] >> 5 != 1 ? NETADDR_RESERVED
+							   : kind;
 }
 
 static bool is_digit(char c)

@@ -52,7 +52,8 @@ static int maker_recv(int sock, struct maker_msg *m, int *fd)
 	struct msghdr mh = {.msg_iov = &iov,
 			    .msg_iovlen = 1,
 			    .msg_control = ctl.space,
-			    .msg_controllen = sizeof(ctl.space)};
+			    /* not the padding: a second one fits there */
+			    .msg_controllen = CMSG_LEN(sizeof(int))};
 	ssize_t n;
 
 	*fd = -1;

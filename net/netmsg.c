@@ -65,7 +65,8 @@ int netmsg_recv(int sock, struct netmsg *m, int *fd, int flags)
 	struct msghdr mh = {.msg_iov = &iov,
 			    .msg_iovlen = 1,
 			    .msg_control = ctl.space,
-			    .msg_controllen = sizeof(ctl.space)};
+			    /* not the padding: a second one fits there */
+			    .msg_controllen = CMSG_LEN(sizeof(int))};
 	struct cmsghdr *c;
 	int got = -1;
 	ssize_t n;

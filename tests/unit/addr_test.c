@@ -115,6 +115,8 @@ Test(addr, kinds_look_through_what_carries_ipv4)
 		{"64:ff9b:1::8.8.8.8", NETADDR_PRIVATE},
 		{"2002:7f00:1::", NETADDR_LOOPBACK},
 		{"::ffff:169.254.1.1", NETADDR_LINKLOCAL},
+		{"::ffff:0:10.0.0.1", NETADDR_RESERVED},
+		{"4000::1", NETADDR_RESERVED},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {

@@ -44,6 +44,32 @@ Test(netmsg, a_descriptor_that_nobody_wants_is_an_error)
 	cr_assert_eq(netmsg_recv(sv[1], &got, NULL, 0), -EPROTO);
 }
 
+/* Room for one is room for two, by the padding. */
+Test(netmsg, a_second_descriptor_does_not_stay)
+{
+	union {
+		struct cmsghdr h;
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} ctl = {0};
+	struct iovec iov = {&m, sizeof(m)};
+	struct msghdr mh = {.msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = ctl.space,
+			    .msg_controllen = CMSG_LEN(2 * sizeof(int))};
+	int before = dup(0), fd, two[2] = {0, 0};
+
+	close(before);
+	ctl.h.cmsg_level = SOL_SOCKET;
+	ctl.h.cmsg_type = SCM_RIGHTS;
+	ctl.h.cmsg_len = CMSG_LEN(sizeof(two));
+	memcpy(CMSG_DATA(&ctl.h), two, sizeof(two));
+	cr_assert_eq(sendmsg(sv[0], &mh, 0), (ssize_t)sizeof(m));
+	cr_assert_eq(netmsg_recv(sv[1], &got, &fd, 0), -EPROTO);
+	fd = dup(0);
+	cr_assert_eq(fd, before);
+	close(fd);
+}
+
 Test(netmsg, the_end)
 {
 	shutdown(sv[0], SHUT_WR);
