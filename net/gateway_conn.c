@@ -33,7 +33,7 @@ struct conn {
 	struct half out, in; /* guest to world, world to guest */
 	struct conn_info info;
 	uint64_t start_ms, used_ms;
-	bool inspect;
+	bool inspect, guest_ended;
 };
 
 static struct {
@@ -225,6 +225,10 @@ static bool inspect(struct gw *gw, struct conn *c, bool *wait)
 	}
 	switch (gw_look_at(gw, &c->info, buf, (size_t)n, host, &why)) {
 	case LOOK_MORE:
+		if (c->guest_ended)
+			return inspect_end(gw, c, host,
+					   "it ended before it could be "
+					   "checked");
 		*wait = (size_t)n < sizeof(buf);
 		return *wait ||
 		       inspect_end(gw, c, host, "TLS hello too long to check");
@@ -279,8 +283,10 @@ static void conn_pump(struct gw *gw, struct conn *c)
 
 static void on_inside(struct gw *gw, struct source *s, uint32_t events)
 {
-	(void)events;
-	conn_pump(gw, container_of(s, struct conn, inside));
+	struct conn *c = container_of(s, struct conn, inside);
+
+	c->guest_ended |= events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
+	conn_pump(gw, c);
 }
 
 static void on_outside(struct gw *gw, struct source *s, uint32_t events)

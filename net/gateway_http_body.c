@@ -66,14 +66,20 @@ static bool trailer_passes(const struct http_header *x)
 	return !http_header_is_hop(&none, x->name);
 }
 
-static void put_trailer(struct hbuf *to, const struct http_header *x)
+static void put_trailer(struct hbuf *to, const struct http_mask *mask,
+			const struct http_header *x)
 {
+	size_t before = to->len;
+
 	if (!trailer_passes(x))
 		return;
 	hbuf_add(to, x->name.p, x->name.len);
 	hbuf_puts(to, ": ");
 	hbuf_add(to, x->value.p, x->value.len);
 	hbuf_puts(to, "\r\n");
+	if (mask)
+		http_mask_bytes(mask->secrets, to->p + to->off + before,
+				to->len - before);
 }
 
 static int chunked_step(struct http_body *b, struct hbuf *from, struct hbuf *to,
@@ -97,7 +103,7 @@ static int chunked_step(struct http_body *b, struct hbuf *from, struct hbuf *to,
 		break;
 	case HTTP_TRAILER:
 		last_chunk(b, to, mask);
-		put_trailer(to, &trailer);
+		put_trailer(to, mask, &trailer);
 		break;
 	case HTTP_END:
 		last_chunk(b, to, mask);

@@ -111,8 +111,16 @@ static char *read_all(const char *path, size_t *len, bool own)
 	text = xmalloc(DOC_BYTES_MAX + 2);
 	*len = 0;
 	while (*len <= DOC_BYTES_MAX &&
-	       (n = read(fd, text + *len, DOC_BYTES_MAX + 1 - *len)) > 0)
-		*len += (size_t)n;
+	       (n = read(fd, text + *len, DOC_BYTES_MAX + 1 - *len)) != 0) {
+		if (n > 0) {
+			*len += (size_t)n;
+		} else if (errno != EINTR) {
+			/* what has come may lack the denials */
+			log_info("policy file %s: %s", path, strerror(errno));
+			free(text);
+			return NULL;
+		}
+	}
 	text[*len] = '\0';
 	return text;
 }

@@ -248,6 +248,8 @@ def secrets():
     got = raw(b'/echo', b'X-Say: ' + key + b'\r\n')
     case('echo', b'value-of-the-secret' not in got and b'*****' in got, got)
     case('echo in a header', b'X-Echo: *****' in got, got)
+    got = raw(b'/trail', b'X-Say: ' + key + b'\r\n')
+    case('echo in a trailer', b'X-T: *****' in got, got)
     for p in (b'host: raw.example.test', b'x-key: ' + key):
         ask(head(b'GET /cased', b'raw.example.test', p + b'\r\n'),
             host='raw.example.test')

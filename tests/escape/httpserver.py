@@ -98,6 +98,11 @@ def http(c):
             if what == b'cut' or name == b'close':
                 return
             continue
+        if what == b'trail':
+            c.sendall(OK + b'Transfer-Encoding: chunked\r\n\r\n0\r\nX-T: '
+                      + head.split(b'X-Say: ')[-1].split(b'\r\n')[0]
+                      + b'\r\n\r\n')
+            continue
         if what == b'echo':
             got = head + got
         c.sendall(OK + b'X-Echo: %s\r\nContent-Length: %d\r\n\r\n' % (
