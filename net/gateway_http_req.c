@@ -103,13 +103,16 @@ static bool judge(struct gw *gw, struct hconn *c)
 				  .path = target.path};
 	struct http_verdict v = {0};
 	struct http_place to;
-	const char *misused;
+	const char *misused, *why;
 	struct httpmsg m;
 
 	if (http_governed(p, c->host, c->info.port))
 		v = http_match(p, &q);
 	else
 		v.allowed = gw_name_allowed(gw, &c->info, c->host);
+	why = http_overridden(p, &q, &v, &head);
+	if (why)
+		return refuse(gw, c, 403, why);
 	place_of(gw, c, &to);
 	http_secrets_of(&head, &target, &to, c->secrets, sizeof(c->secrets),
 			&misused);

@@ -32,6 +32,20 @@ bool http_str_is(struct http_str s, const char *word)
 	return s.len == strlen(word) && !strncasecmp(s.p, word, s.len);
 }
 
+bool http_str_alike(struct http_str s, const char *name)
+{
+	if (s.len != strlen(name))
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		char x = s.p[i] == '_' ? '-' : s.p[i];
+		char y = name[i] == '_' ? '-' : name[i];
+
+		if (strncasecmp(&x, &y, 1))
+			return false;
+	}
+	return true;
+}
+
 ssize_t http_head_find(const char *buf, size_t len, size_t *seen)
 {
 	for (size_t i = *seen; i < len; i++) {

@@ -68,6 +68,8 @@ const char *http_parse_response(const char *buf, size_t len, bool to_head,
 				struct http_head *out);
 
 bool http_str_is(struct http_str s, const char *word); /* without case */
+/* Without case, and "_" as "-": many servers take X_Key for X-Key. */
+bool http_str_alike(struct http_str s, const char *name);
 /* NULL if there is none. */
 const struct http_header *http_header_find(const struct http_head *h,
 					   const char *name);

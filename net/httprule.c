@@ -448,6 +448,36 @@ static bool method_matches(const struct http_rule *r, struct http_str method)
 	return !r->nmethods;
 }
 
+/* Owned: without what follows a semicolon in a segment. */
+static char *without_params(const char *path)
+{
+	char *out = xstrdup(path), *to = out;
+
+	while (*path) {
+		path += *path == ';' ? strcspn(path, "/") : 0;
+		if (*path)
+			*to++ = *path++;
+	}
+	*to = '\0';
+	return out;
+}
+
+/* Servers that know parameters of segments take /a;x.png for /a: both must
+ * match. */
+static bool path_matches(const struct http_rule *r, const char *path)
+{
+	AUTO_FREE char *pattern = NULL;
+	AUTO_FREE char *plain = NULL;
+
+	if (!r->path || !http_path_match(r->path, path))
+		return !r->path;
+	if (!strchr(path, ';'))
+		return true;
+	pattern = without_params(r->path);
+	plain = without_params(path);
+	return http_path_match(pattern, plain);
+}
+
 struct http_verdict http_match(const struct http_policy *p,
 			       const struct http_question *q)
 {
@@ -460,14 +490,53 @@ struct http_verdict http_match(const struct http_policy *p,
 			continue;
 		v.allowed = false; /* there are rules, so one must match */
 		if ((q->tls ? r->tls : r->plain) &&
-		    method_matches(r, q->method) &&
-		    (!r->path || http_path_match(r->path, q->path))) {
+		    method_matches(r, q->method) && path_matches(r, q->path)) {
 			v.rule = r;
 			v.allowed = true;
 			return v;
 		}
 	}
 	return v;
+}
+
+static bool is_one_of(struct http_str name, const char *const *names)
+{
+	while (*names && !http_str_alike(name, *names))
+		names++;
+	return *names;
+}
+
+const char *http_overridden(const struct http_policy *p,
+			    const struct http_question *q,
+			    const struct http_verdict *v,
+			    const struct http_head *h)
+{
+	static const char *const methods[] = {"x-http-method-override",
+					      "x-http-method",
+					      "x-method-override", NULL};
+	static const char *const paths[] = {"x-original-url", "x-rewrite-url",
+					    NULL};
+
+	for (size_t i = 0; v->rule && i < h->count; i++) {
+		struct http_str value = h->h[i].value;
+		struct http_question other = *q;
+		char method[HTTP_METHOD_SIZE];
+
+		if (v->rule->path && is_one_of(h->h[i].name, paths))
+			return "a header that names another path";
+		if (!is_one_of(h->h[i].name, methods))
+			continue;
+		if (value.len >= sizeof(method))
+			return "a header that names another method";
+		for (size_t k = 0; k < value.len; k++)
+			method[k] = value.p[k] >= 'a' && value.p[k] <= 'z'
+					    ? (char)(value.p[k] - 'a' + 'A')
+					    : value.p[k];
+		other.method = (struct http_str){method, value.len};
+		if (!http_match(p, &other).allowed)
+			return "a header that names another method";
+	}
+	return NULL;
 }
 
 const char *http_host_read(struct http_str s, char host[NETHOST_SIZE],

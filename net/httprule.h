@@ -124,5 +124,11 @@ struct http_verdict {
 /* Of a governed host. */
 struct http_verdict http_match(const struct http_policy *p,
 			       const struct http_question *q);
+/* Headers by which a framework takes an allowed request for another one:
+ * NULL, or why it is refused. */
+const char *http_overridden(const struct http_policy *p,
+			    const struct http_question *q,
+			    const struct http_verdict *v,
+			    const struct http_head *h);
 
 #endif

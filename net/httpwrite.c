@@ -48,21 +48,6 @@ static bool any_inject(const struct http_place *to)
 	return false;
 }
 
-/* Servers take X_Key for X-Key. */
-static bool alike(struct http_str a, const char *b)
-{
-	if (a.len != strlen(b))
-		return false;
-	for (size_t i = 0; i < a.len; i++) {
-		char x = a.p[i] == '_' ? '-' : a.p[i];
-		char y = b[i] == '_' ? '-' : b[i];
-
-		if (strncasecmp(&x, &y, 1))
-			return false;
-	}
-	return true;
-}
-
 static bool is_injected(const struct http_place *to, struct http_str name)
 {
 	for (size_t i = 0; i < to->policy->ninjects; i++) {
@@ -70,7 +55,7 @@ static bool is_injected(const struct http_place *to, struct http_str name)
 
 		if ((in->kind == HTTP_INJECT_HEADER ||
 		     in->kind == HTTP_INJECT_BASIC) &&
-		    inject_here(to, in) && alike(name, in->name))
+		    inject_here(to, in) && http_str_alike(name, in->name))
 			return true;
 	}
 	return false;

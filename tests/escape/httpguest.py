@@ -90,6 +90,12 @@ def rules():
         for m in (b'CONNECT www.example.test:443', b'CONNECT /ok/a',
                   b'TRACE /ok/a'):
             gives(m.decode(), br'HTTP/1.1 40[03] ', head(m), **k)
+        for p in (b'X-HTTP-Method-Override: delete', b'X_HTTP_Method: PUT',
+                  b'X-Original-URL: /no', b'x-rewrite-url: /no'):
+            gives(p.decode(), R403, head(b'POST /ok/a', more=p + b'\r\n'),
+                  **k)
+        gives('override to an allowed method', OK, head(
+            b'POST /ok/a', more=b'X-HTTP-Method-Override: GET\r\n'), **k)
         for n, more in (
                 ('two lengths', b'Content-Length: 1\r\nContent-Length: 2\r\n'),
                 ('both', b'Content-Length: 5\r\n' + CHUNKED),

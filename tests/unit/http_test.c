@@ -382,6 +382,18 @@ Test(http, rules)
 			 "[2001:db8::1]:8080,8443");
 }
 
+Test(http, parameters_of_segments_hide_nothing)
+{
+	rule("GET a.test/img/*.png");
+	rule("GET a.test/ok/**");
+	rule("GET a.test/v;1/x");
+	cr_assert(allowed("GET", "a.test", 443, true, "/img/a.png"));
+	cr_assert(!allowed("GET", "a.test", 443, true, "/img/admin;.png"));
+	cr_assert(allowed("GET", "a.test", 443, true, "/ok/a;b=c/d"));
+	cr_assert(allowed("GET", "a.test", 443, true, "/v;1/x"));
+	cr_assert(!allowed("GET", "a.test", 443, true, "/v;2/x"));
+}
+
 Test(http, bad_rules_are_refused)
 {
 	static const char *const bad[] = {
