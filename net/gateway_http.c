@@ -255,8 +255,11 @@ static bool answer_broken(struct gw *gw, struct hconn *c)
 		return false;
 	snprintf(why, sizeof(why), "TLS with the server: %s", c->broken);
 	hconn_tell_refused(gw, c, why);
-	snprintf(text, sizeof(text), "cloche: TLS with %s failed: %s\n",
-		 c->host, c->broken);
+	snprintf(text, sizeof(text), "cloche: TLS with %s failed: %s%s\n",
+		 c->host, c->broken,
+		 tls_unknown_issuer(&c->out)
+			 ? "; --net-ca FILE names more authorities"
+			 : "");
 	last_word(gw, c, 502, text);
 	return true;
 }

@@ -71,13 +71,18 @@ static void put_path(struct httpmsg *m)
 static bool refuse_policy(struct gw *gw, struct hconn *c)
 {
 	struct httpmsg m;
-	char hint[400];
+	char hint[400], port[8] = "";
+	bool v6 = strchr(c->host, ':');
 
 	hconn_message(c, HTTPMSG_REFUSED, &m);
 	put_path(&m);
 	hconn_tell(gw, &m);
-	snprintf(hint, sizeof(hint), "--http-allow '%s %s%.*s'", c->method,
-		 c->host, (int)(target.send_len < 100 ? target.send_len : 100),
+	/* without a port a rule is about 80 and 443 */
+	if (c->info.port != (c->tls ? 443 : 80))
+		snprintf(port, sizeof(port), ":%u", c->info.port);
+	snprintf(hint, sizeof(hint), "--http-allow '%s %s%s%s%s%.*s'",
+		 c->method, v6 ? "[" : "", c->host, v6 ? "]" : "", port,
+		 (int)(target.send_len < 100 ? target.send_len : 100),
 		 target.send);
 	hconn_refuse(gw, c, 403, "no rule allows this request", hint);
 	return true;

@@ -218,6 +218,20 @@ static const char *failure(const struct tls_side *s)
 	return text ? text : "the connection ended";
 }
 
+bool tls_unknown_issuer(const struct tls_side *s)
+{
+	switch (s->ssl ? SSL_get_verify_result(s->ssl) : X509_V_OK) {
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+		return true;
+	default:
+		return false;
+	}
+}
+
 int tls_handshake(struct tls_side *s, const char **why)
 {
 	int ret, err;

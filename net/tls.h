@@ -37,6 +37,8 @@ void tls_fini(struct tls_side *s);
 
 /* 0: done; -EAGAIN; -EPROTO: failed, *why says how (static or borrowed). */
 int MUST_CHECK tls_handshake(struct tls_side *s, const char **why);
+/* Did it fail because no authority known here vouches for the peer? */
+bool tls_unknown_issuer(const struct tls_side *s);
 /* What the guest asked for, after its handshake: NULL if none. */
 const char *tls_server_name(const struct tls_side *s);
 /* Bytes, 0 at the end (of TLS: its close_notify), -EAGAIN, -errno; an end

@@ -240,8 +240,11 @@ void outside_start(struct sentry *s, pid_t init)
 		return;
 	}
 	if (s->bare)
-		die("--net-allow and --publish need user namespaces, which do "
-		    "not work here; see `cloche doctor`");
+		die("--net-allow and --publish need user namespaces, which "
+		    "%s",
+		    cfg->insecure_no_userns
+			    ? "--insecure-no-userns leaves out"
+			    : "do not work here; see `cloche doctor`");
 	g = xcalloc(1, sizeof(*g));
 	o = xcalloc(1, sizeof(*o));
 	read_config(cfg, g);

@@ -90,7 +90,7 @@ void outside_http_read(struct sentry *s, struct config *cfg)
 	secrets_read(&p->secrets, cfg->secrets.text, cfg->secrets.count);
 	missing = http_policy_link(p);
 	if (missing)
-		die("--inject: there is no --secret %s", missing);
+		die("--inject: there is no --secret %s=FROM", missing);
 	h->tls = p->ninjects;
 	for (size_t i = 0; i < p->nrules; i++)
 		h->tls |= p->rules[i].tls;
@@ -243,6 +243,13 @@ static void record(struct sentry *s, const char *call, const struct httpmsg *m,
 	strbuf_fini(&url);
 }
 
+/* What the library calls a certificate that nobody known vouches for. */
+static bool unknown_issuer(const char *why)
+{
+	return strstr(why, "self-signed") || strstr(why, "issuer") ||
+	       strstr(why, "first certificate");
+}
+
 static void on_refused(struct sentry *s, const struct httpmsg *m)
 {
 	struct audit_event ev = {.verdict = AUDIT_DENY};
@@ -255,6 +262,8 @@ static void on_refused(struct sentry *s, const struct httpmsg *m)
 		snprintf(ev.rule, sizeof(ev.rule), "--http-allow");
 	} else {
 		snprintf(ev.rule, sizeof(ev.rule), "%s", m->why);
+		if (unknown_issuer(m->why))
+			ev.hint = "--net-ca FILE";
 	}
 	record(s, m->len ? "http" : "http.refused", m, &ev);
 	strbuf_fini(&hint);

@@ -52,7 +52,7 @@ static void show_op(const json_t *mechs, const char *op, const char *title)
 	double base = 0;
 	size_t i;
 
-	printf("\n%s, ns\n%-16s%10s%10s%10s%9s%10s%12s\n", title, "", "minimum",
+	printf("\n%s, ns\n%-16s%10s%12s%14s%9s%12s%14s\n", title, "", "minimum",
 	       "median", "99 %", "ratio", "guest cpu", "other cpu");
 	json_array_foreach(mechs, i, m)
 	{
@@ -65,11 +65,11 @@ static void show_op(const json_t *mechs, const char *op, const char *title)
 			base = number(c, "median");
 		printf("%-16s", text(m, "name"));
 		print_ns(number(c, "min"), 10);
-		print_ns(number(c, "median"), 10);
-		print_ns(number(c, "p99"), 10);
+		print_ns(number(c, "median"), 12);
+		print_ns(number(c, "p99"), 14);
 		printf("%8.1fx", base > 0 ? number(c, "median") / base : 0);
-		print_ns(number(c, "guest_cpu"), 10);
-		print_ns(number(c, "supervisor_cpu"), 12);
+		print_ns(number(c, "guest_cpu"), 12);
+		print_ns(number(c, "supervisor_cpu"), 14);
 		putchar('\n');
 	}
 }

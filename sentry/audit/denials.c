@@ -6,12 +6,13 @@
 #include <errno.h>
 #include <string.h>
 
-enum { ALSO_MAX = 3 };
+enum { ALSO_MAX = 3, ARGS_MAX = 160 };
 
 struct denial {
 	struct hnode node;
 	struct list link;
 	char *call, *path, *rule, *hint; /* hint may be NULL */
+	char *args; /* the first one's, where no path says what; or NULL */
 	char *also[ALSO_MAX]; /* other calls on the same path, refused too */
 	int64_t ret;
 	uint64_t times;
@@ -34,6 +35,7 @@ static void denial_free(struct denial *x)
 	free(x->path);
 	free(x->rule);
 	free(x->hint);
+	free(x->args);
 	free(x);
 }
 
@@ -218,6 +220,8 @@ void denials_add(struct denials *d, const struct audit_event *ev)
 	x->path = xstrdup(path);
 	x->rule = xstrdup(ev->rule);
 	x->hint = hint_for(ev, path);
+	if (!*path && ev->args && ev->args_len < ARGS_MAX)
+		x->args = xasprintf("%.*s", (int)ev->args_len, ev->args);
 	x->ret = ev->ret;
 	x->times = 1;
 	htable_add(&d->table, &x->node, hash);
@@ -232,6 +236,10 @@ static void denial_line(const struct denial *x, struct strbuf *out)
 	if (*x->path) {
 		strbuf_putc(out, ' ');
 		strbuf_visible(out, x->path, strlen(x->path));
+	}
+	if (x->args) {
+		strbuf_putc(out, ' ');
+		strbuf_visible(out, x->args, strlen(x->args));
 	}
 	if (x->ret < 0 && x->ret > -4096) {
 		const char *name = strerrorname_np((int)-x->ret);

@@ -39,10 +39,43 @@ static void show_network(const struct config *cfg)
 	strbuf_fini(&b);
 }
 
-static void show_limit(const char *name, uint64_t value, const char *unit)
+static void show_limit(const char *name, uint64_t value)
 {
 	if (value)
-		printf("  %s %llu%s\n", name, (unsigned long long)value, unit);
+		printf("  %s %llu\n", name, (unsigned long long)value);
+}
+
+/* As --memory and its like take it. */
+static void show_size(const char *name, uint64_t value, const char *unit)
+{
+	static const char units[] = "KMGT";
+	size_t u = 0;
+
+	if (!value)
+		return;
+	while (u < sizeof(units) - 1 && value % 1024 == 0) {
+		value /= 1024;
+		u++;
+	}
+	printf("  %s %llu%.*s%s\n", name, (unsigned long long)value, u > 0,
+	       &units[u ? u - 1 : 0], unit);
+}
+
+/* As --timeout and its like take it. */
+static void show_time(const char *name, uint64_t ms)
+{
+	uint64_t s = ms / 1000;
+
+	if (!ms)
+		return;
+	if (ms % 1000)
+		printf("  %s %llums\n", name, (unsigned long long)ms);
+	else if (s % 60)
+		printf("  %s %llus\n", name, (unsigned long long)s);
+	else if (s % 3600)
+		printf("  %s %llum\n", name, (unsigned long long)s / 60);
+	else
+		printf("  %s %lluh\n", name, (unsigned long long)s / 3600);
 }
 
 static void show_limits(const struct config *cfg)
@@ -54,17 +87,17 @@ static void show_limits(const struct config *cfg)
 	    l->net_connections || l->net_opens || l->net_idle_ms ||
 	    l->net_time_ms)
 		printf("limits:\n");
-	show_limit("memory", l->memory, " bytes");
-	show_limit("disk", l->disk, " bytes");
-	show_limit("pids", l->pids, "");
-	show_limit("timeout", l->timeout_ms, " ms");
-	show_limit("cpu-time", l->cpu_time_ms, " ms");
-	show_limit("output", l->output, " bytes");
-	show_limit("net-rate", l->net_rate, " bytes/s");
-	show_limit("net-connections", l->net_connections, "");
-	show_limit("net-opens", l->net_opens, "");
-	show_limit("net-idle", l->net_idle_ms, " ms");
-	show_limit("net-time", l->net_time_ms, " ms");
+	show_size("memory", l->memory, "");
+	show_size("disk", l->disk, "");
+	show_limit("pids", l->pids);
+	show_time("timeout", l->timeout_ms);
+	show_time("cpu-time", l->cpu_time_ms);
+	show_size("output", l->output, "");
+	show_size("net-rate", l->net_rate, " a second");
+	show_limit("net-connections", l->net_connections);
+	show_limit("net-opens", l->net_opens);
+	show_time("net-idle", l->net_idle_ms);
+	show_time("net-time", l->net_time_ms);
 	if (l->cpus > 0)
 		printf("  cpus %g\n", l->cpus);
 }
@@ -257,6 +290,14 @@ static int policy_check(int argc, char **argv)
 	char **word = argv + argc - words;
 
 	args[n++] = argv[0];
+	if (words > 1 && !is_what(word[0]) && !is_what(word[1])) {
+		bool has_file = access(word[0], F_OK) == 0;
+
+		/* says what was expected */
+		status = check_words(NULL, word + has_file, words - has_file);
+		free(args);
+		return status;
+	}
 	if (words && !is_what(word[0])) {
 		file = xasprintf("--policy=%s", word[0]);
 		args[n++] = file;

@@ -63,8 +63,9 @@ static int read_rules(const struct config *cfg, struct allow *rules)
 	return ret;
 }
 
+/* request: an option that would do with less, or NULL. */
 static int say_net(const char *text, const struct place_asked *p,
-		   const struct allow_verdict *v)
+		   const struct allow_verdict *v, const char *request)
 {
 	char rule[256] = "default";
 	const char *note = "";
@@ -75,13 +76,17 @@ static int say_net(const char *text, const struct place_asked *p,
 		note = " (where its address is a public one)";
 	printf("%s%s: net %s, rule %s", v->allowed ? "allow" : "refused", note,
 	       text, rule);
-	if (!v->allowed)
+	if (!v->allowed && request)
+		printf("; to allow: %s, or all requests: --net-allow %s",
+		       request, text);
+	else if (!v->allowed)
 		printf("; to allow: --net-allow %s", text);
 	printf("\n");
 	return v->allowed ? 0 : 1;
 }
 
-int policy_check_net(const struct config *cfg, const char *text)
+static int check_net(const struct config *cfg, const char *text,
+		     const char *request)
 {
 	struct place_asked p;
 	const char *names[] = {p.name};
@@ -107,9 +112,14 @@ int policy_check_net(const struct config *cfg, const char *text)
 	q.proto = p.proto;
 	q.port = p.port;
 	v = allow_match(&rules, &q);
-	status = say_net(text, &p, &v);
+	status = say_net(text, &p, &v, request);
 	allow_fini(&rules);
 	return status;
+}
+
+int policy_check_net(const struct config *cfg, const char *text)
+{
+	return check_net(cfg, text, NULL);
 }
 
 /* ---- requests ---- */
@@ -209,8 +219,12 @@ int policy_check_http(const struct config *cfg, const char *method,
 	/* without a deeper rule all requests pass where the host may be
 	 * reached */
 	if (!http_governed(&p, host, u.at.port)) {
+		AUTO_FREE char *request =
+			xasprintf("--http-allow '%s %.*s'", method,
+				  (int)strcspn(url, "?#"), url);
+
 		http_policy_fini(&p);
-		return policy_check_net(cfg, u.place);
+		return check_net(cfg, u.place, request);
 	}
 	q = (struct http_question){
 		.host = host,

@@ -85,6 +85,9 @@ static int opt_env(void *t, const char *value, struct strbuf *err)
 		strbuf_puts(err, "-e: VAR or VAR=VALUE was expected");
 		return -EINVAL;
 	}
+	/* a file is for many runs: what is set here and now is passed */
+	if (o->entry && !strchr(value, '=') && !getenv(value))
+		return 0;
 	o->env = realloc(o->env, (o->nenv + 1) * sizeof(*o->env));
 	BUG_ON(!o->env);
 	o->env[o->nenv++] = (char *)value;
@@ -240,7 +243,7 @@ const struct opt cli_run_options[] = {
 	{"cpu-time", 0, "TIME", OPT_DURATION, AT(cfg.limits.cpu_time_ms), NULL,
 	 "end the run after that much computing"},
 	{"max-output", 0, "SIZE", OPT_SIZE, AT(cfg.limits.output), NULL,
-	 "limit of what is printed, like 20k"},
+	 "limit of what is printed, like 20k; the rest is dropped"},
 	{"audit", 0, "WHERE", OPT_CALL, 0, opt_audit_sink,
 	 "write the audit stream to FILE, fd:N, unix:PATH or -"},
 	{"audit-level", 0, "LEVEL", OPT_CALL, 0, opt_audit_level,
@@ -458,6 +461,25 @@ static int config_name(const struct config *cfg)
 	return 0;
 }
 
+/* Asked before the command runs: its work would be lost for want of an
+ * answer. */
+static int config_apply(const struct config *cfg)
+{
+	int fd;
+
+	if (cfg->apply != APPLY_ASK)
+		return 0;
+	fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		log_info("run: --apply ask: no terminal to ask on; with --name "
+			 "NAME --keep the changes stay, for `cloche apply "
+			 "NAME`");
+		return -EINVAL;
+	}
+	close(fd);
+	return 0;
+}
+
 int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 	       int *rest)
 {
@@ -492,7 +514,8 @@ int cli_config(struct config *cfg, const char *command, int argc, char **argv,
 		first = -EINVAL;
 		goto fail;
 	}
-	if (config_name(&o.cfg)) {
+	if (config_name(&o.cfg) ||
+	    (strcmp(command, "run") == 0 && config_apply(&o.cfg))) {
 		first = -EINVAL;
 		goto fail;
 	}

@@ -133,7 +133,8 @@ int opt_secret_env(void *t, const char *value, struct strbuf *err)
 	return 0;
 }
 
-static bool is_secret(const struct config *cfg, const char *name)
+static bool is_secret(const struct config *cfg, const char *name,
+		      const char *option)
 {
 	size_t n = strlen(name);
 
@@ -141,7 +142,7 @@ static bool is_secret(const struct config *cfg, const char *name)
 		if (strncmp(cfg->secrets.text[i], name, n) == 0 &&
 		    cfg->secrets.text[i][n] == '=')
 			return true;
-	log_info("there is no --secret %s", name);
+	log_info("%s: there is no --secret %s=FROM", option, name);
 	return false;
 }
 
@@ -196,11 +197,12 @@ int config_http(const struct run_options *o)
 
 	for (size_t i = 0; ok && i < cfg->injects.count; i++) {
 		BUG_ON(http_inject_add(&p, cfg->injects.text[i], &e));
-		ok = is_secret(cfg, p.injects[i].secret_name) &&
+		ok = is_secret(cfg, p.injects[i].secret_name, "--inject") &&
 		     is_reachable(cfg, &p.injects[i]);
 	}
 	for (size_t i = 0; ok && i < cfg->secret_env.count; i++)
-		ok = is_secret(cfg, strchr(cfg->secret_env.text[i], '=') + 1);
+		ok = is_secret(cfg, strchr(cfg->secret_env.text[i], '=') + 1,
+			       "--secret-env");
 	for (size_t i = 0; ok && i < cfg->secrets.count; i++)
 		ok = !is_shown(o, cfg->secrets.text[i]);
 	http_policy_fini(&p);

@@ -43,8 +43,8 @@ static void say_none(const char *name)
 		log_info("there is no sandbox named %s; `cloche ls` lists them",
 			 name);
 	else
-		log_info("there is no sandbox named %s; `cloche create %s` "
-			 "makes one",
+		log_info("there is no sandbox named %s, nor any other; "
+			 "`cloche create %s` makes one",
 			 name, name);
 	place_list_free(names);
 }

@@ -155,10 +155,11 @@ static int find_or_say(struct server *sv, const char *label,
 		return 0;
 	strbuf_puts(why, "it has no snapshot ");
 	strbuf_visible(why, label, strlen(label));
-	strbuf_puts(why,
-		    list_empty(&sv->snapshots)
-			    ? "; `cloche snapshot NAME` takes one"
-			    : "; `cloche snapshot --list NAME` lists them");
+	strbuf_printf(why,
+		      list_empty(&sv->snapshots)
+			      ? "; `cloche snapshot %s` takes one"
+			      : "; `cloche snapshot --list %s` lists them",
+		      sv->name);
 	return -ENOENT;
 }
 
@@ -182,8 +183,8 @@ static char *new_label(struct server *sv, const char *asked, struct strbuf *why)
 	if (*asked && find(sv, asked)) {
 		strbuf_printf(why,
 			      "it has a snapshot %s already; `cloche snapshot "
-			      "--remove` removes it",
-			      asked);
+			      "--remove %s %s` removes it",
+			      asked, sv->name, asked);
 		return NULL;
 	}
 	if (*asked)
