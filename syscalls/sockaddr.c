@@ -203,7 +203,8 @@ static int resolve_inet(struct call *c, struct sockop *op)
 			return 0;
 	}
 	/* As on a machine whose only interface is the loopback. */
-	call_deny(c, "network", "--net-allow");
+	call_deny(c, "network",
+		  op->type == SOCK_DGRAM ? "--net-allow udp" : "--net-allow");
 	return -ENETUNREACH;
 }
 

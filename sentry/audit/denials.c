@@ -114,11 +114,15 @@ static char *hint_for(const struct audit_event *ev, const char *path)
 		return private_hint(ev);
 	if (!ev->hint)
 		return NULL;
-	if (strcmp(ev->hint, "--net-allow") == 0) {
+	if (strcmp(ev->hint, "--net-allow") == 0 ||
+	    strcmp(ev->hint, "--net-allow udp") == 0) {
 		if (ends_in(path, ":53"))
 			return xstrdup("--net-allow HOST[:PORT], with the name "
 				       "that is looked up");
-		return *path ? xasprintf("--net-allow %s", path)
+		return *path ? xasprintf("--net-allow %s%s",
+					 ends_in(ev->hint, "udp") ? "udp://"
+								  : "",
+					 path)
 			     : xstrdup("--net-allow HOST[:PORT]");
 	}
 	if (strncmp(ev->hint, "--ro ", 5) == 0 && is_write(ev))
