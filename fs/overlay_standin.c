@@ -42,13 +42,24 @@ bool ov_standin_wanted(struct ov_node *dir, const char *name,
 	return hostfs_closed(dir->lhost, name, st);
 }
 
+/* What the guest may not see is no source either. */
+static bool standin_hidden(struct ov_node *dir, const char *name)
+{
+	struct dentry *d = dir->inode->dir_dentry;
+
+	return d && (dentry_child_mask(d, name) &
+		     (VFS_MASK_HIDE | VFS_MASK_NOLOWER));
+}
+
 static int standin_source(struct ov_node *dir, const char *name,
 			  struct strbuf *out)
 {
 	AUTO_CLOSE int fd = -1;
 	struct stat st;
 	ssize_t got = 1;
-	int ret = hostfs_stat(dir->lhost, name, &st);
+	int ret = standin_hidden(dir, name)
+			  ? -ENOENT
+			  : hostfs_stat(dir->lhost, name, &st);
 
 	if (!ret && !S_ISREG(st.st_mode))
 		ret = -ENOENT;

@@ -14,6 +14,9 @@ me=$(id -u)
 check shadow-has-a-line-for-all same \
 	"$(cut -d: -f1 out | sort)" "$(cut -d: -f1 /etc/passwd | sort)"
 check shadow-is-made-up sh -c '! grep -vE "^[^:]*:\*:[0-9]+:0:99999:7:::$" out'
+"$CLOCHE" run --quiet --user root --hide /etc/passwd -- \
+	cat /etc/shadow >out 2>/dev/null
+check shadow-tells-no-hidden-names same "$(cat out)" ""
 "$CLOCHE" run --quiet --user root --diff -- sh -c 'cat /etc/shadow /etc/gshadow
 	ls -R /root /etc/ssl /var/lib/apt /var/cache' >out 2>/dev/null
 check looking-changes-nothing sh -c '! grep -E "^[AMDRTP] /" out'
