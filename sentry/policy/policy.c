@@ -269,14 +269,19 @@ const char *policy_rule_hint(const struct policy *p, uint32_t rule,
 {
 	if (rule == 0 || rule > p->nnames)
 		return NULL;
-	if (rule > p->nfiles)
-		hint_path("--ro", path, buf, size);
-	else if (p->files[rule - 1].access == FILE_HIDE)
+	if (rule > p->nfiles) {
+		size_t given;
+		AUTO_FREE char *host = host_path(p, path, &given);
+		AUTO_FREE char *both =
+			host ? xasprintf("%s:%s", host, path) : NULL;
+
+		hint_path("--ro", both ? both : path, buf, size);
+	} else if (p->files[rule - 1].access == FILE_HIDE ||
+		   p->files[rule - 1].access == FILE_RO) {
 		snprintf(buf, size, "leave out %s", p->names[rule - 1]);
-	else if (p->files[rule - 1].access == FILE_RO)
-		snprintf(buf, size, "leave out %s", p->names[rule - 1]);
-	else
+	} else {
 		return NULL;
+	}
 	return buf;
 }
 

@@ -39,5 +39,9 @@ run --ro "$home:/mnt/h" --ro "$home/.ssh/config:/mnt/h/.ssh/config" -- \
 	sh -c 'cat /mnt/h/.ssh/*' >../out 2>/dev/null
 check one-is-opened [ "$(cat ../out)" = config ]
 run --ro "$home/.ssh:/mnt/s" -- sh -c 'cat /mnt/s/id_rsa' >../out 2>/dev/null
+timeout -s KILL 20 "$CLOCHE" run --ro "$home:/mnt/h" -- \
+	cat /mnt/h/.ssh/id_rsa >/dev/null 2>../err
+check said-with-the-option grep -qF \
+	"to allow: --ro $home/.ssh/id_rsa:/mnt/h/.ssh/id_rsa" ../err
 check all-of-it-is-opened [ "$(cat ../out)" = hostsecret ]
 finish
