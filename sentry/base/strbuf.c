@@ -146,6 +146,24 @@ static size_t utf8_len(const unsigned char *s, size_t len)
 	return n;
 }
 
+/* Is it not seen, or does it change the order of what is? A name with such a
+ * character would pass for another one: for whom who reads it, not in JSON. */
+static bool deceives(const unsigned char *s, size_t n)
+{
+	unsigned c = n == 2   ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3f)
+		     : n == 3 ? (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 |
+					(s[2] & 0x3f)
+			      : 0;
+
+	if (n == 4) /* tags and variation selectors */
+		return s[0] == 0xf3 && s[1] == 0xa0;
+	return c == 0xad || c == 0x34f || c == 0x61c || c == 0x115f ||
+	       c == 0x1160 || (c >= 0x180b && c <= 0x180f) ||
+	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0x3164 || c == 0xfeff ||
+	       c == 0xffa0;
+}
+
 static void strbuf_escape(struct strbuf *b, const char *s, size_t len,
 			  bool json)
 {
@@ -162,9 +180,10 @@ static void strbuf_escape(struct strbuf *b, const char *s, size_t len,
 		}
 		n = utf8_len(p + i, len - i);
 		c1 = n == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0;
-		if (n == 0 || p[i] < 0x20 || p[i] == 0x7f || c1) {
+		if (n == 0 || p[i] < 0x20 || p[i] == 0x7f || c1 ||
+		    (!json && deceives(p + i, n))) {
 			strbuf_printf(b, json ? "\\u%04x" : "\\x%02x", p[i]);
-			i++;
+			i++; /* of what is left no byte begins a sequence */
 			continue;
 		}
 		if (json && (p[i] == '"' || p[i] == '\\'))

@@ -523,6 +523,27 @@ Test(text, numbers_are_printf_s)
 	}
 }
 
+/* A name that reads like another one must not pass for it. */
+Test(text, what_is_not_seen_is_shown)
+{
+	static const char *const s[][2] = {
+		{".g\u200cit", ".g\\xe2\\x80\\x8cit"},
+		{"a\u202etxt.exe", "a\\xe2\\x80\\xaetxt.exe"},
+		{"\u00ad\ufeff\U000e0041", "\\xc2\\xad\\xef\\xbb\\xbf"
+					   "\\xf3\\xa0\\x81\\x81"},
+		{"\u00fc\u4e2d\U0001f600", "\u00fc\u4e2d\U0001f600"},
+	};
+	struct strbuf b;
+
+	strbuf_init(&b, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++) {
+		strbuf_reset(&b);
+		strbuf_visible(&b, s[i][0], strlen(s[i][0]));
+		cr_expect_str_eq(b.data, s[i][1], "%s", b.data);
+	}
+	strbuf_fini(&b);
+}
+
 Test(text, what_needs_an_escape_gets_one_wherever_it_stands)
 {
 	static const char s[] = "\"a\\b\n\x7f\xc3\xa9\xc2\x85\xff z\"";
