@@ -29,7 +29,11 @@
 #include "../fs/textfs.h"
 #include "../net/gateway.h"
 
-enum { FINISH_MS = 3000, GATEWAY_NOFILE = 65536 };
+enum {
+	FINISH_MS = 3000, /* of silence */
+	FINISH_S = 30,	  /* in all: it may be hostile */
+	GATEWAY_NOFILE = 65536,
+};
 
 /* ---- starting -------------------------------------------------------- */
 
@@ -448,10 +452,19 @@ void outside_event(struct sentry *s)
 		 "fail from now on");
 }
 
+static time_t seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
 void outside_finish(struct sentry *s)
 {
 	struct outside *o = s->outside;
 	struct netmsg m;
+	time_t end = seconds() + FINISH_S;
 
 	if (!o || o->dead)
 		return;
@@ -461,7 +474,7 @@ void outside_finish(struct sentry *s)
 	for (;;) {
 		struct pollfd p = {.fd = o->sock, .events = POLLIN};
 
-		if (poll(&p, 1, FINISH_MS) <= 0 ||
+		if (seconds() > end || poll(&p, 1, FINISH_MS) <= 0 ||
 		    netmsg_recv(o->sock, &m, NULL, MSG_DONTWAIT))
 			break;
 		on_message(s, &m);

@@ -319,14 +319,22 @@ int outside_http_fd(const struct sentry *s)
 	return h ? h->sock : -1;
 }
 
+enum { BATCH = 1024 }; /* of messages at once */
+
 void outside_http_event(struct sentry *s)
 {
 	struct outside_http *h = s->http;
 	struct httpmsg m;
 	int ret = -EAGAIN;
 
-	while (h->sock >= 0 && !(ret = httpmsg_recv(h->sock, &m, MSG_DONTWAIT)))
+	/* more than a socket holds; a gateway that never ends must not keep
+	 * us here */
+	for (int i = 0; i < BATCH && h->sock >= 0; i++) {
+		ret = httpmsg_recv(h->sock, &m, MSG_DONTWAIT);
+		if (ret)
+			break;
 		on_message(s, &m);
-	if (h->sock >= 0 && ret != -EAGAIN && ret != -EINTR)
+	}
+	if (h->sock >= 0 && ret && ret != -EAGAIN && ret != -EINTR)
 		close(fd_take(&h->sock));
 }

@@ -394,6 +394,30 @@ print(s.recv(99).decode())" 2>/dev/null)" = 'inside hi' ]; }
 check published within 10 answers
 wait $job
 
+# ---- a gateway that dies ----
+if [ "$(id -u)" = 0 ] && [ -z "${drop:-}" ]; then
+	"$CLOCHE" run --dns 93.184.216.53 --net-allow 93.184.216.34 -- python3 -c "
+import socket,os,time
+def go(s): s.settimeout(5); return s.connect_ex(('93.184.216.34',80))
+a=socket.socket(); assert go(a)==0; print('up',flush=True)
+while not os.path.exists('stop'): time.sleep(.02)
+time.sleep(.2); assert go(socket.socket())==111
+b=socket.create_server(('',81)); c=socket.create_connection(('127.0.0.1',81))
+try: assert a.recv(1)==b''
+except ConnectionResetError: pass" >dying 2>&1 &
+	job=$!
+	within 10 grep -q up dying || not_ok dying "it does not start"
+	for p in /proc/[0-9]*; do
+		[ "$(cat "$p/comm" 2>/dev/null)" = cloche-gateway ] &&
+			[ "$p/ns/net" -ef /proc/self/ns/net ] &&
+			kill -9 "${p#/proc/}"
+	done
+	: >stop
+	check refused-without-gateway wait $job
+	check death-is-said grep -q 'gateway has died' dying
+	rm -f stop
+fi
+
 # ---- the option's own errors, the end ----
 check bad-rule refused run 127.1 -- true
 check bad-rule-says-where grep -q -e \
