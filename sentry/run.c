@@ -50,7 +50,7 @@ enum {
 	NOFILE_WANTED = 65536,
 	NOFILE_LEAST = 128
 };
-enum { KILL_AGAIN_MS = 20, PIDS_DEFAULT = 4096 };
+enum { KILL_AGAIN_MS = 20, PIDS_DEFAULT = 4096, STORE_FULL_BYTES = 8192 };
 
 void sentry_lock(struct sentry *s)
 {
@@ -499,6 +499,46 @@ static void limit_reached(struct run *r, const char *what, const char *option)
 	run_kill(r);
 }
 
+/* A limit at which calls fail and the sandbox goes on. */
+static void limit_felt(struct run *r, bool *said, const char *what,
+		       const char *option)
+{
+	struct audit_event ev = {.call = "limit", .verdict = AUDIT_LIMIT};
+	char args[96];
+
+	if (*said)
+		return;
+	*said = true;
+	ev.args = args;
+	ev.args_len = (size_t)snprintf(args, sizeof(args), "{\"limit\":\"%s\"}",
+				       what);
+	snprintf(ev.rule, sizeof(ev.rule), "%s", option);
+	audit_emit(r->s.audit, &ev);
+}
+
+/* Processes are counted by the kernel and the store by its tmpfs: neither
+ * tells of a call that failed. Both are looked at now and then. */
+static void look_at_limits(struct run *r)
+{
+	uint64_t used, size;
+
+	if (r->s.pids_full)
+		limit_felt(r, &r->pids_said, "processes", "--pids");
+	if (!r->disk_said && run_store_usage(&r->s, &used, &size) && size &&
+	    size - used < STORE_FULL_BYTES)
+		limit_felt(r, &r->disk_said, "disk", "--disk");
+}
+
+static void say_limits(const struct run *r)
+{
+	if (r->pids_said)
+		log_info("the limit of processes and threads was reached: no "
+			 "more could be started; --pids sets it");
+	if (r->disk_said)
+		log_info("the limit of what is written was reached; --disk "
+			 "sets it");
+}
+
 static void on_timeout(struct run *r)
 {
 	uint64_t n;
@@ -585,6 +625,7 @@ static void loop_once(struct run *r)
 	    now_ms() - r->sampled_ms >= LIMITS_TICK_MS) {
 		r->sampled_ms = now_ms();
 		sample_limits(r);
+		look_at_limits(r);
 		give_back(s);
 	}
 	if (p[P_WAKE].revents && read(workers_wake_fd(s), &n, sizeof(n)) < 0)
@@ -627,7 +668,9 @@ static int finish(struct run *r)
 		close(r->slave);
 	if (r->term_on)
 		terminal_stop(&r->term);
-	if (r->limit_note[0]) /* not while the terminal is raw */
+	look_at_limits(r);
+	say_limits(r); /* not while the terminal is raw */
+	if (r->limit_note[0])
 		log_info("%s", r->limit_note);
 	if (r->audit_broken)
 		log_info("the audit stream could not be written, so the "

@@ -27,7 +27,8 @@ struct run {
 	unsigned asked_to_end; /* SIGTERM, SIGHUP, SIGQUIT so far */
 	char limit_note[160];  /* said at the end */
 	bool timed_out, limited;
-	uint64_t sampled_ms; /* when limits were last looked at */
+	bool disk_said, pids_said; /* these only fail a call: noted once */
+	uint64_t sampled_ms;	   /* when limits were last looked at */
 	pthread_t notify;
 	sigset_t old_mask;
 	struct rlimit core; /* the caller's, before jail_build raised it */

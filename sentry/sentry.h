@@ -24,9 +24,10 @@ struct stacks;
 struct sentry {
 	const struct config *cfg;
 	char id[32];
-	bool bare;	      /* no user namespaces */
-	_Atomic bool ending;  /* all guests are being killed */
-	bool every_call;      /* the tracer stops at each (observe.h) */
+	bool bare;		/* no user namespaces */
+	_Atomic bool pids_full; /* the limit of processes was reached once */
+	_Atomic bool ending;	/* all guests are being killed */
+	bool every_call;	/* the tracer stops at each (observe.h) */
 	bool aslr;	      /* what guests start with: addresses are random */
 	pthread_mutex_t lock; /* the state lock */
 	struct vfs *vfs;      /* under lock */

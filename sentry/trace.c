@@ -145,6 +145,8 @@ static void on_fork(struct sentry *s, struct trace *tr, pid_t tid, int event)
 	parent = task_find(s, tid);
 	if (parent && !task_find(s, child))
 		task_new(s, parent, child, flags);
+	if (s->cfg->limits.pids && s->tasks.count >= s->cfg->limits.pids)
+		s->pids_full = true;
 	sentry_unlock(s);
 	if (orphan_take(tr, child)) {
 		sentry_lock(s);

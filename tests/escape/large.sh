@@ -57,6 +57,11 @@ open("one", "w").write("x"); print("done")
 PY
 timeout -s KILL 60 "$CLOCHE" run --quiet --disk 16M -- \
 	/usr/bin/python3 full.py >out 2>err
+says() { "$CLOCHE" run --quiet "$2" "$3" -- sh -c "$4" 2>&1 | grep -q -- "$1"; }
+check full-store-is-said says '--disk sets it' --disk 4M \
+	'head -c 8M /dev/zero >big'
+check reached-processes-are-said says '--pids sets it' --pids 3 \
+	'sleep 0.1 & sleep 0.1 & sleep 0.1 & sleep 0.1 & wait'
 check full-store-is-survived diff - out <<'X'
 fill ENOSPC
 sqlite True
