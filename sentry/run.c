@@ -28,7 +28,6 @@
 #include "audit/audit.h"
 #include "base/costs.h"
 #include "command.h"
-#include "confine.h"
 #include "exec.h"
 #include "filterdata.h"
 #include "jail.h"
@@ -216,7 +215,8 @@ static struct taskcred *first_cred(const struct config *cfg)
 	return c;
 }
 
-/* Before there are threads: they have the network namespace of their maker. */
+/* Before there are other threads: they have the network namespace of their
+ * maker. */
 static void hold_init(struct run *r)
 {
 	struct sentry *s = &r->s;
@@ -226,7 +226,7 @@ static void hold_init(struct run *r)
 	if (s->init_pidfd < 0)
 		die("cannot hold the sandbox's first process: %s",
 		    strerror(errno));
-	confine_network(s->bare ? -1 : s->init_pidfd);
+	confine_network(&r->net);
 }
 
 /* Init's row in the task table: what its children inherit. */
@@ -718,6 +718,7 @@ int sentry_run(struct config *cfg)
 	else
 		stdio_classify(&r->io, cfg->limits.output);
 	getrlimit(RLIMIT_CORE, &r->core);
+	confine_network_begin(&r->net);
 	ret = cfg->insecure_no_userns ? 0 : jail_begin(&r->jail, cfg, false);
 	if (policy_new(cfg, &s->policy))
 		return EXIT_CLOCHE;
