@@ -4,7 +4,6 @@
  */
 #include "confine.h"
 
-#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -12,35 +11,9 @@
 
 #include "filterdata.h"
 
-/* Allocates nothing: the jail's child may be forked at any moment. */
-static void *make_network(void *arg)
+bool confine_network(void)
 {
-	struct confine_net *n = arg;
-
-	if (unshare(CLONE_NEWNET) == 0)
-		n->fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	return NULL;
-}
-
-void confine_network_begin(struct confine_net *n)
-{
-	n->fd = -1;
-	n->started = geteuid() == 0 &&
-		     pthread_create(&n->thread, NULL, make_network, n) == 0;
-}
-
-bool confine_network(struct confine_net *n)
-{
-	bool stands = false;
-
-	if (!n->started)
-		return false;
-	pthread_join(n->thread, NULL);
-	if (n->fd >= 0) {
-		stands = setns(n->fd, CLONE_NEWNET) == 0;
-		close(n->fd);
-	}
-	return stands;
+	return geteuid() == 0 && unshare(CLONE_NEWNET) == 0;
 }
 
 int confine_self(void)

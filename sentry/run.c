@@ -28,6 +28,7 @@
 #include "audit/audit.h"
 #include "base/costs.h"
 #include "command.h"
+#include "confine.h"
 #include "exec.h"
 #include "filterdata.h"
 #include "jail.h"
@@ -226,7 +227,7 @@ static void hold_init(struct run *r)
 	if (s->init_pidfd < 0)
 		die("cannot hold the sandbox's first process: %s",
 		    strerror(errno));
-	confine_network(&r->net);
+	confine_network();
 }
 
 /* Init's row in the task table: what its children inherit. */
@@ -718,7 +719,6 @@ int sentry_run(struct config *cfg)
 	else
 		stdio_classify(&r->io, cfg->limits.output);
 	getrlimit(RLIMIT_CORE, &r->core);
-	confine_network_begin(&r->net);
 	ret = cfg->insecure_no_userns ? 0 : jail_begin(&r->jail, cfg, false);
 	if (policy_new(cfg, &s->policy))
 		return EXIT_CLOCHE;

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "confine.h"
 #include "jail.h"
 #include "run.h"
 #include "sentry.h"
@@ -32,7 +31,6 @@ struct run {
 	uint64_t sampled_ms;	   /* when limits were last looked at */
 	pthread_t notify;
 	sigset_t old_mask;
-	struct confine_net net;
 	struct rlimit core; /* the caller's, before jail_build raised it */
 };
 
