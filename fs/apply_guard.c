@@ -209,76 +209,6 @@ static const char *const git_data[] = {
 	"info/exclude", "info/refs",	  "info/sparse-checkout",
 };
 
-/* What Unicode folds away, or folds into ASCII: UTF-8 bytes -> letter or '\0'.
- */
-static const struct fold {
-	const char *from,
-		*last; /* of the same length; last: in its last byte */
-	char to;
-} folds[] = {
-	{"\xc2\xad", "\xc2\xad", '\0'},
-	{"\xcd\x8f", "\xcd\x8f", '\0'},
-	{"\xd8\x9c", "\xd8\x9c", '\0'},
-	{"\xe1\x85\x9f", "\xe1\x85\xa0", '\0'},
-	{"\xe1\x9e\xb4", "\xe1\x9e\xb5", '\0'},
-	{"\xe1\xa0\x8b", "\xe1\xa0\x8f", '\0'},
-	{"\xe2\x80\x8b", "\xe2\x80\x8f", '\0'},
-	{"\xe2\x80\xaa", "\xe2\x80\xae", '\0'},
-	{"\xe2\x81\xa0", "\xe2\x81\xaf", '\0'},
-	{"\xe3\x85\xa4", "\xe3\x85\xa4", '\0'},
-	{"\xef\xb8\x80", "\xef\xb8\x8f", '\0'},
-	{"\xef\xbb\xbf", "\xef\xbb\xbf", '\0'},
-	{"\xef\xbe\xa0", "\xef\xbe\xa0", '\0'},
-	{"\xc5\xbf", "\xc5\xbf", 's'},
-	{"\xe2\x84\xaa", "\xe2\x84\xaa", 'k'},
-};
-
-static const struct fold *fold_at(const char *p, size_t *len)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(folds); i++) {
-		const struct fold *f = &folds[i];
-		size_t n = strlen(f->from) - 1;
-
-		*len = n + 1;
-		if (strncmp(p, f->from, n) == 0 &&
-		    (unsigned char)p[n] >= (unsigned char)f->from[n] &&
-		    (unsigned char)p[n] <= (unsigned char)f->last[n])
-			return f;
-	}
-	return NULL;
-}
-
-/* The path as a lenient file system takes it; owned. */
-static char *folded(const char *path)
-{
-	char *out = xmalloc(strlen(path) + 1), *to = out, *name = out;
-
-	while (*path) {
-		size_t len;
-		const struct fold *f = fold_at(path, &len);
-
-		if (f) {
-			if (f->to)
-				*to++ = f->to;
-			path += len;
-		} else if (*path == ':' && to > name) {
-			path += strcspn(path, "/");
-		} else {
-			*to++ = *path++;
-		}
-		if (*path && *path != '/')
-			continue;
-		while (to > name + 1 && (to[-1] == '.' || to[-1] == ' '))
-			to--;
-		if (*path) {
-			*to++ = *path++;
-			name = to;
-		}
-	}
-	*to = '\0';
-	return out;
-}
-
 /* One component, or the short name that FAT makes of it. */
 static bool same_name(const char *p, size_t len, const char *want, size_t wlen)
 {
@@ -372,8 +302,6 @@ static bool gains_rights(const struct change *c)
 
 const char *apply_delicate(const char *path, const struct change *c)
 {
-	AUTO_FREE char *name = folded(path);
-
 	AUTO_FREE char *plain = apply_fold(path);
 
 	if (gains_rights(c))

@@ -39,6 +39,19 @@ void svg_text(struct strbuf *b, const char *s)
 	}
 }
 
+/* Without libm, whose loading every start would pay for. */
+static double whole(double v)
+{
+	return (double)(long long)v;
+}
+
+static double whole_below(double v)
+{
+	double w = whole(v);
+
+	return w > v ? w - 1 : w;
+}
+
 void svg_number(struct strbuf *b, double v)
 {
 	static const char *const units[] = {"", " k", " M", " G"};
@@ -48,7 +61,7 @@ void svg_number(struct strbuf *b, double v)
 		v /= 1000;
 		u++;
 	}
-	strbuf_printf(b, v < 9.95 && v != floor(v) ? "%.1f%s" : "%.0f%s", v,
+	strbuf_printf(b, v < 9.95 && v != whole(v) ? "%.1f%s" : "%.0f%s", v,
 		      units[u]);
 }
 
@@ -111,8 +124,8 @@ static void scale_take(struct scale *s, double v)
 {
 	if (v <= 0)
 		return;
-	s->low = lesser(s->low, floor(log_ten(v)));
-	s->high = greater(s->high, ceil(log_ten(v)));
+	s->low = lesser(s->low, whole_below(log_ten(v)));
+	s->high = greater(s->high, -whole_below(-log_ten(v)));
 }
 
 static struct scale scale_new(double at, double size)
