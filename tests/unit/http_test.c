@@ -146,6 +146,12 @@ Test(http, framing_of_responses)
 	cr_assert_eq(head.framing, HTTP_BODY_NONE);
 	cr_assert_null(response("HTTP/1.1 100 Continue\r\n\r\n", false));
 	cr_assert_eq(head.status, 100);
+	cr_assert_null(response("HTTP/1.1 100 OK\r\nContent-Length: 5\r\n\r\n",
+				false));
+	cr_assert_eq(head.framing, HTTP_BODY_NONE);
+	cr_assert_null(response("HTTP/1.1 204 No\r\nContent-Length: 0\r\n\r\n",
+				false));
+	cr_assert_eq(head.framing, HTTP_BODY_NONE);
 }
 
 Test(http, malformed_responses_are_refused)
