@@ -168,6 +168,10 @@ static int stopped(struct tracer *t, pid_t tid, int status, long *deliver)
 		stop_seccomp(t, tid);
 	} else if (!event && sig != SIGSTOP && sig != SIGTRAP) {
 		*deliver = sig;
+		/* Between going back and the native entry: the call begins
+		 * anew, and is to be seen anew. */
+		if (t->how == PTRACE_SYSEMU)
+			*exit_of(t, tid) = NONE;
 	} else if (event && t->how == PTRACE_SYSEMU &&
 		   event != PTRACE_EVENT_STOP) {
 		/* in the middle of a clone that runs natively */
