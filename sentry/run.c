@@ -477,22 +477,29 @@ static void on_signal(struct run *r)
 	}
 }
 
-/* Says what was limited, records it, and ends the sandbox. */
-static void limit_reached(struct run *r, const char *what, const char *option)
+static void record_limit(struct run *r, const char *what, const char *option)
 {
 	struct audit_event ev = {.call = "limit", .verdict = AUDIT_LIMIT};
-	struct run_service *sv = r->s.cfg->service;
-	char args[96], why[160];
+	char args[96];
 
-	snprintf(why, sizeof(why),
-		 "the limit of %s was reached and the "
-		 "sandbox stopped; %s sets it",
-		 what, option);
 	ev.args = args;
 	ev.args_len = (size_t)snprintf(args, sizeof(args), "{\"limit\":\"%s\"}",
 				       what);
 	snprintf(ev.rule, sizeof(ev.rule), "%s", option);
 	audit_emit(r->s.audit, &ev);
+}
+
+/* Says what was limited, records it, and ends the sandbox. */
+static void limit_reached(struct run *r, const char *what, const char *option)
+{
+	struct run_service *sv = r->s.cfg->service;
+	char why[160];
+
+	snprintf(why, sizeof(why),
+		 "the limit of %s was reached and the "
+		 "sandbox stopped; %s sets it",
+		 what, option);
+	record_limit(r, what, option);
 	snprintf(r->limit_note, sizeof(r->limit_note), "%s", why);
 	if (sv)
 		sv->limited(sv->arg, why,
@@ -504,17 +511,9 @@ static void limit_reached(struct run *r, const char *what, const char *option)
 static void limit_felt(struct run *r, bool *said, const char *what,
 		       const char *option)
 {
-	struct audit_event ev = {.call = "limit", .verdict = AUDIT_LIMIT};
-	char args[96];
-
-	if (*said)
-		return;
+	if (!*said)
+		record_limit(r, what, option);
 	*said = true;
-	ev.args = args;
-	ev.args_len = (size_t)snprintf(args, sizeof(args), "{\"limit\":\"%s\"}",
-				       what);
-	snprintf(ev.rule, sizeof(ev.rule), "%s", option);
-	audit_emit(r->s.audit, &ev);
 }
 
 /* Processes are counted by the kernel and the store by its tmpfs: neither

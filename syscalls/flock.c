@@ -6,6 +6,8 @@
  */
 #include "flock.h"
 
+#include "pathfd.h"
+
 #include <sys/file.h>
 
 void lock_fd_fini(struct lock_fd *l)
@@ -54,14 +56,6 @@ static int lock_fd_swap(struct call *c, struct lock_fd *l, int fd)
 	return err == -ENOENT ? -EBADF : err;
 }
 
-static bool lock_is_stdio(const struct call *c, const struct lock_fd *l)
-{
-	for (unsigned i = 0; i < ARRAY_SIZE(c->s->stdio); i++)
-		if (c->s->stdio[i].inode == l->ref.inode)
-			return true;
-	return false;
-}
-
 int lock_fd_to_store(struct call *c, struct lock_fd *l, int64_t *ret)
 {
 	int mode = l->flags & (O_ACCMODE | O_APPEND | O_NONBLOCK);
@@ -72,7 +66,7 @@ int lock_fd_to_store(struct call *c, struct lock_fd *l, int64_t *ret)
 	if (!l->ref.inode || !S_ISREG(l->st.st_mode))
 		return 0;
 	/* What may only be read must not be kept from its writers. */
-	if (lock_is_stdio(c, l) && (l->flags & O_ACCMODE) == O_RDONLY)
+	if (ref_is_stdio(c, &l->ref) && (l->flags & O_ACCMODE) == O_RDONLY)
 		return (int)help_refuse_args(c, ENOLCK,
 					     "a lock of a host file");
 	err = vfs_make_store_file(&c->vfs, &l->ref, mode, &fd, &job);

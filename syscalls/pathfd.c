@@ -19,6 +19,14 @@ void target_at_hand(struct call *c, const struct target *t)
 	c->vfs.fd = t->fd;
 }
 
+bool ref_is_stdio(const struct call *c, const struct vref *ref)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(c->s->stdio); i++)
+		if (c->s->stdio[i].inode == ref->inode)
+			return true;
+	return false;
+}
+
 static int path_arg(const struct call *c, const char *path)
 {
 	for (int i = 0; i < 6; i++)

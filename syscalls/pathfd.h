@@ -54,6 +54,9 @@ int MUST_CHECK call_fd_target(struct call *c, gfd_t fd, struct target *t);
 /* The same for calls that natively refuse O_PATH (-EBADF). */
 int MUST_CHECK call_fd_data(struct call *c, gfd_t fd, struct target *t);
 
+/* Is it one of the files that descriptors 0-2 came with? */
+bool ref_is_stdio(const struct call *c, const struct vref *ref);
+
 /* Is a descriptor's target a directory of the VFS, O_PATH or not? */
 bool target_is_dir(struct call *c, const struct target *t);
 

@@ -16,24 +16,20 @@ static bool shared(const struct call *c, gfd_t fd)
 {
 	const struct tgroup *own = c->task->tg;
 	unsigned n = 0;
+	long ret;
 
 	list_for_each (p, &c->s->tgroups) {
 		const struct tgroup *tg = list_entry(p, struct tgroup, list);
 
 		if (tg == own)
 			continue;
-		if (++n > PROCESSES_MAX || syscall(SYS_kcmp, own->pid, tg->pid,
-						   KCMP_FILE, fd, fd) == 0)
+		if (++n > PROCESSES_MAX)
+			return true;
+		ret = syscall(SYS_kcmp, own->pid, tg->pid, KCMP_FILE, fd, fd);
+		/* what cannot be compared may be shared */
+		if (ret == 0 || (ret < 0 && errno != EBADF && errno != ESRCH))
 			return true;
 	}
-	return false;
-}
-
-static bool is_stdio(const struct call *c, const struct target *t)
-{
-	for (unsigned i = 0; i < ARRAY_SIZE(c->s->stdio); i++)
-		if (c->s->stdio[i].inode == t->ref.inode)
-			return true;
 	return false;
 }
 
@@ -51,7 +47,7 @@ int refresh_fd(struct call *c, gfd_t number, struct target *t)
 			   flags & (O_APPEND | O_NONBLOCK), &fd) != 1)
 		return 0;
 	at = lseek(t->fd, 0, SEEK_CUR);
-	if (is_stdio(c, t) || shared(c, number) ||
+	if (ref_is_stdio(c, &t->ref) || shared(c, number) ||
 	    (at > 0 && lseek(fd, at, SEEK_SET) < 0)) {
 		close(fd);
 		return 0;

@@ -126,9 +126,7 @@ NORETURN static void guest_main(struct cost_cell *c, int out)
 		ret = cost_guest(c, &r);
 	if (ret)
 		_exit(ret == -EOPNOTSUPP ? 2 : 1);
-	dprintf(out, "%.17g %.17g %.17g %.17g %.17g %llu\n", r.min, r.median,
-		r.p99, r.per_second, r.guest_cpu, (unsigned long long)r.count);
-	_exit(0);
+	_exit(cost_result_write(out, &r) ? 1 : 0);
 }
 
 static int spawn(struct cost_cell *c, int pipes[2], pid_t *pid)

@@ -300,9 +300,16 @@ int cost_guest_main(const char *spec)
 		log_host(-ret, "bench: the load");
 		return 125;
 	}
-	printf("%.17g %.17g %.17g %.17g %.17g %llu\n", r.min, r.median, r.p99,
-	       r.per_second, r.guest_cpu, (unsigned long long)r.count);
-	return fflush(stdout) ? 125 : 0;
+	return cost_result_write(STDOUT_FILENO, &r) ? 125 : 0;
+}
+
+int cost_result_write(int fd, const struct cost_result *r)
+{
+	if (dprintf(fd, "%.17g %.17g %.17g %.17g %.17g %llu\n", r->min,
+		    r->median, r->p99, r->per_second, r->guest_cpu,
+		    (unsigned long long)r->count) < 0)
+		return -errno;
+	return 0;
 }
 
 int cost_result_read(int fd, struct cost_result *r)

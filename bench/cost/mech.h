@@ -102,6 +102,7 @@ int MUST_CHECK cost_guest(const struct cost_cell *c, struct cost_result *r);
 int cost_guest_main(const char *spec);
 /* SPEC for a cell; the result as it is printed. */
 void cost_guest_spec(const struct cost_cell *c, char *buf, size_t size);
+int MUST_CHECK cost_result_write(int fd, const struct cost_result *r);
 int MUST_CHECK cost_result_read(int fd, struct cost_result *r);
 
 /*

@@ -146,16 +146,7 @@ static int timed(char *const argv[], bool quiet, double *wall, double *cpu)
 
 static bool wanted(const struct own_options *o, size_t i)
 {
-	const char *name = peers[i].name, *p;
-	size_t len = strlen(name);
-
-	if (i < 2 || !o->peers)
-		return true;
-	for (p = o->peers; (p = strstr(p, name)); p += len)
-		if ((p == o->peers || p[-1] == ',') &&
-		    (p[len] == '\0' || p[len] == ','))
-			return true;
-	return false;
+	return i < 2 || !o->peers || suite_names(o->peers, peers[i].name);
 }
 
 /* Fills argv; false: not installed. */

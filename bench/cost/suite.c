@@ -135,7 +135,7 @@ json_t *suite_new(void)
 
 /* ---- mechanisms ---------------------------------------------------------- */
 
-static bool named(const char *list, const char *name)
+bool suite_names(const char *list, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -268,7 +268,7 @@ static void run_rounds(struct gathered (*all)[COST_OPS],
 		for (size_t i = 0; cost_mechs[i]; i++) {
 			const struct cost_mech *m = cost_mechs[i];
 
-			if (o->only && !named(o->only, m->name) &&
+			if (o->only && !suite_names(o->only, m->name) &&
 			    m != &cost_native)
 				continue;
 			for (int op = 0; op < COST_OPS; op++) {
@@ -297,7 +297,8 @@ int suite_mechanisms(json_t *root, const struct suite_options *o)
 	for (size_t i = 0; cost_mechs[i]; i++) {
 		const struct cost_mech *m = cost_mechs[i];
 
-		if (!o->only || named(o->only, m->name) || m == &cost_native)
+		if (!o->only || suite_names(o->only, m->name) ||
+		    m == &cost_native)
 			json_array_append_new(list,
 					      mech_json(m, all[i], o->ms));
 	}

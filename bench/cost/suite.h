@@ -39,6 +39,8 @@ struct own_options {
 void suite_progress(const char *fmt, ...) PRINTF(1, 2);
 void suite_progress_end(void);
 
+/* Is the name in the list, which has commas between? */
+bool suite_names(const char *list, const char *name);
 /* A new value with the machine described and warnings of its noise. */
 json_t *suite_new(void);
 void suite_warn(json_t *root, const char *fmt, ...) PRINTF(2, 3);
