@@ -132,6 +132,7 @@ static void notify_take(struct call *c, const struct seccomp_notif *req)
 	if (c->task) {
 		c->task->refs++;
 		c->task->released = false;
+		affinity_call(c->s, c->task);
 	}
 	sentry_unlock(c->s);
 }
@@ -153,6 +154,7 @@ void *notify_main(void *arg)
 	struct sentry *s = arg;
 	struct seccomp_notif req;
 
+	affinity_thread(s);
 	while (notify_recv(s, &req) == 0) {
 		enum costs_part idle = costs_enter(COSTS_SENTRY);
 		struct call *c = call_new(s);

@@ -152,7 +152,11 @@ TEXT_FN(text_status)
 	struct strbuf b;
 	struct proctext_ids ids;
 	struct proctext_cred cred;
-	int err = slurp(ps, t, "status", &b);
+	int err;
+
+	if (t->tg)
+		affinity_show(ps->s, t->t);
+	err = slurp(ps, t, "status", &b);
 
 	if (!err) {
 		fill_ids(ps, ctx, t, &b, &ids);

@@ -594,6 +594,17 @@ enum {
 	P_COUNT = P_TERM + TERMINAL_POLLFDS
 };
 
+static int loop_timeout(struct sentry *s, bool busy)
+{
+	int ms = affinity_timeout(s);
+
+	if (ms >= 0)
+		return ms;
+	if (busy)
+		return WORKERS_TICK_MS;
+	return limits_sampled(s->cfg) ? LIMITS_TICK_MS : -1;
+}
+
 static void loop_once(struct run *r)
 {
 	struct sentry *s = &r->s;
@@ -616,11 +627,9 @@ static void loop_once(struct run *r)
 		terminal_pollfds(&r->term, p + P_TERM);
 		count = P_COUNT;
 	}
-	if (poll(p, count,
-		 busy			  ? WORKERS_TICK_MS
-		 : limits_sampled(s->cfg) ? LIMITS_TICK_MS
-					  : -1) < 0)
+	if (poll(p, count, loop_timeout(s, busy)) < 0)
 		return;
+	affinity_tick(s);
 	if (limits_sampled(s->cfg) &&
 	    now_ms() - r->sampled_ms >= LIMITS_TICK_MS) {
 		r->sampled_ms = now_ms();
@@ -736,6 +745,7 @@ int sentry_run(struct config *cfg)
 	if (observe_init(s))
 		return EXIT_CLOCHE;
 	hold_init(r);
+	affinity_init(s);
 	block_signals(r);
 	start_tracer(r);
 	filtered = load_filter(r); /* init's work, while we go on */

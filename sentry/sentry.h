@@ -20,6 +20,7 @@ struct policy;
 struct vfs;
 struct call;
 struct stacks;
+struct affinity;
 
 struct sentry {
 	const struct config *cfg;
@@ -50,6 +51,7 @@ struct sentry {
 	void *locks;		    /* syscalls/locks.c; under lock */
 	void *inotify;		    /* syscalls/inotify.c; under lock */
 	void *trace;		    /* trace.c */
+	struct affinity *affinity;  /* affinity.h */
 	void *workers;		    /* workers.c */
 	void *procsrc;		    /* procsrc.c; under lock */
 	struct stacks *stacks;	    /* own locking; NULL: not asked for */

@@ -319,6 +319,7 @@ struct task *task_new(struct sentry *s, struct task *parent, pid_t tid,
 	parent->cred->refs++;
 	t = task_add(s, tg, tid, fs, parent->cred);
 	t->own_files = (flags & CLONE_THREAD) && parent->own_files;
+	affinity_child(s, parent, t);
 	return t;
 }
 
@@ -329,6 +330,7 @@ void task_put(struct task *t)
 	fsctx_put(t->fs);
 	task_cred_put(t->cred);
 	trace_task_free(t->trace);
+	affinity_task_fini(&t->affinity);
 	free(t);
 }
 

@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "base/hash.h"
 #include "base/list.h"
+#include "affinity.h"
 #include "../fs/vfs.h"
 
 struct sentry;
@@ -77,6 +78,7 @@ struct task {
 	bool own_files;	  /* unshared its descriptors from its process */
 	bool released;	  /* a blocked call was just given back with -512 */
 	void *trace;	  /* tracer's own state (trace.c) */
+	struct affinity_task affinity;
 };
 
 /* The table. task_new makes the first thread of a process (tg == NULL; parent

@@ -443,6 +443,7 @@ static void *trace_main(void *arg)
 	sem_post(&tr->started);
 	if (tr->start_error)
 		return NULL;
+	affinity_thread(s);
 	for (;;) {
 		enum costs_part idle;
 		int status;
@@ -455,6 +456,7 @@ static void *trace_main(void *arg)
 			continue;
 		}
 		idle = costs_enter(COSTS_TRACE);
+		affinity_stop(s);
 		if (WIFSTOPPED(status))
 			on_stop(s, tr, tid, status);
 		else

@@ -63,6 +63,14 @@ int workers_wake_fd(struct sentry *s)
 	return ((struct workers *)s->workers)->wake_fd;
 }
 
+void workers_wake_loop(struct sentry *s)
+{
+	uint64_t one = 1;
+
+	if (write(workers_wake_fd(s), &one, sizeof(one)) < 0)
+		log_debug("wake: %s", strerror(errno));
+}
+
 /* Gives a cancelled call back to the kernel. With no signal pending any more
  * the guest would see errno 512, so the thread is interrupted just before. */
 static int64_t worker_release(struct call *c)
@@ -108,6 +116,7 @@ static void *worker_main(void *arg)
 	struct workers *w = s->workers;
 	struct worker self = {.thread = pthread_self()};
 
+	affinity_thread(s);
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
 		while (list_empty(&w->queue)) {
@@ -160,7 +169,6 @@ int64_t call_block(struct call *c, int64_t (*fn)(struct call *, void *),
 		   void *arg)
 {
 	struct workers *w = c->s->workers;
-	uint64_t one = 1;
 	bool ticking;
 	int ret = 0;
 
@@ -180,8 +188,8 @@ int64_t call_block(struct call *c, int64_t (*fn)(struct call *, void *),
 	pthread_mutex_unlock(&w->lock);
 	if (ret)
 		return ret;
-	if (!ticking && write(w->wake_fd, &one, sizeof(one)) < 0)
-		log_debug("wake: %s", strerror(errno));
+	if (!ticking)
+		workers_wake_loop(c->s);
 	return CALL_DEFERRED;
 }
 

@@ -24,5 +24,6 @@ void workers_tick(struct sentry *s);
 void workers_settle(struct sentry *s);
 /* Written to (eventfd) when a call starts to block, to wake the loop. */
 int workers_wake_fd(struct sentry *s);
+void workers_wake_loop(struct sentry *s);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * sched.c - scheduling and priorities of another process, bare column only;
- * the rules are those of process.c.
+ * the rules are those of process.c. Masks of processors in both columns: the
+ * sentry may have narrowed one (affinity.h), which nobody is to see.
  *
  * The sentry may be more privileged than its guests, so what needs a
  * capability is refused here: a lower nice value, real-time classes.
@@ -36,17 +37,28 @@ static int other_check(struct call *c, pid_t pid)
 	return t->tg->pid == c->s->init ? -EPERM : 0;
 }
 
+/* The thread whose mask is asked for or set; NULL: none of the sandbox's. */
+static struct task *mask_owner(struct call *c, pid_t pid)
+{
+	if (pid == 0)
+		return c->task;
+	return c->s->bare ? task_find(c->s, pid) : task_find_virtual(c->s, pid);
+}
+
 int64_t h_sched_getaffinity(struct call *c)
 {
 	pid_t pid = arg_int(c, 0);
 	unsigned len = (unsigned)c->args[1];
 	unsigned char mask[CPUMASK_MAX];
+	struct task *t = mask_owner(c, pid);
 	long n;
 	int err;
 
-	if (names_self(c, pid))
+	if (t)
+		affinity_show(c->s, t);
+	if (!c->s->bare || names_self(c, pid))
 		return CALL_CONTINUE;
-	err = other_check(c, pid);
+	err = pid < 0 ? -ESRCH : other_check(c, pid);
 	if (err)
 		return err;
 	if (len > sizeof(mask))
@@ -63,11 +75,14 @@ int64_t h_sched_setaffinity(struct call *c)
 	pid_t pid = arg_int(c, 0);
 	unsigned len = (unsigned)c->args[1];
 	unsigned char mask[CPUMASK_MAX];
+	struct task *t = mask_owner(c, pid);
 	int err;
 
-	if (names_self(c, pid))
+	if (t)
+		affinity_leave(c->s, t);
+	if (!c->s->bare || names_self(c, pid))
 		return CALL_CONTINUE;
-	err = other_check(c, pid);
+	err = pid < 0 ? -ESRCH : other_check(c, pid);
 	if (err)
 		return err;
 	if (len > sizeof(mask))
