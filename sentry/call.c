@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "base/costs.h"
 #include "gmem.h"
@@ -175,6 +176,14 @@ static int addfd_uninterrupted(struct call *c, struct seccomp_notif_addfd *add)
 	return ret;
 }
 
+uint64_t call_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 static int call_addfd(struct call *c, int fd, bool cloexec, int at,
 		      unsigned flags)
 {
@@ -186,6 +195,8 @@ static int call_addfd(struct call *c, int fd, bool cloexec, int at,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
 
+	if (flags & SECCOMP_ADDFD_FLAG_SEND)
+		c->answered_ns = call_now_ns();
 	return addfd_uninterrupted(c, &add);
 }
 

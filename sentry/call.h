@@ -66,6 +66,8 @@ struct call {
 	struct strbuf args_text;
 	struct strbuf stack; /* observe.c: members for the record */
 	uint64_t start_ns;
+	uint64_t answered_ns; /* with a descriptor: the guest runs from then
+			       * on, before we do; 0: not so */
 	/* interruption: set by the loop while the call blocks in a worker */
 	volatile int cancel;
 	int64_t (*block_fn)(struct call *c, void *arg);
@@ -88,6 +90,8 @@ struct call {
 	unsigned char *arena; /* CALL_ARENA bytes; zero-filled on demand */
 };
 
+/* The clock of start_ns. */
+uint64_t call_now_ns(void);
 /* Closes our copies of guest descriptors. */
 void call_close_fds(struct call *c);
 /* Scratch memory of this call; gone at the reply. NULL if it does not fit

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "base/costs.h"
 #include "dispatch.h"
@@ -118,10 +117,7 @@ static int notify_recv(struct sentry *s, struct seccomp_notif *req)
 
 static void notify_take(struct call *c, const struct seccomp_notif *req)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	c->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	c->start_ns = call_now_ns();
 	c->tid = (pid_t)req->pid;
 	c->id = req->id;
 	c->nr = req->data.nr;

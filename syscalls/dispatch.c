@@ -17,7 +17,6 @@
 #include <linux/audit.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "../sentry/observe.h"
 #include "../sentry/outside.h"
@@ -191,14 +190,6 @@ static bool dispatch_record(struct call *c, int64_t ret)
 	return true;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static int64_t dispatch_write_back(struct call *c, int64_t ret)
 {
 	if (ret < 0)
@@ -228,7 +219,9 @@ static int64_t dispatch_end(struct call *c, int64_t ret)
 		return ret;
 	if (ret != CALL_DONE)
 		c->ev.ret = ret == CALL_CONTINUE ? 0 : ret;
-	c->ev.ns = now_ns() - c->start_ns;
+	c->ev.ns = (ret == CALL_DONE && c->answered_ns ? c->answered_ns
+						       : call_now_ns()) -
+		   c->start_ns;
 	audit_emit(c->s->audit, &c->ev);
 	return ret;
 }
