@@ -49,6 +49,7 @@ struct sentry {
 	struct vref stdio[3];	    /* inherited descriptors, see launch */
 	struct htable sockets;	    /* net names of Unix sockets; under lock */
 	void *locks;		    /* syscalls/locks.c; under lock */
+	bool ofd_locks;		    /* some were asked for; under lock */
 	void *inotify;		    /* syscalls/inotify.c; under lock */
 	void *trace;		    /* trace.c */
 	struct affinity *affinity;  /* affinity.h */

@@ -155,6 +155,23 @@ int task_copy_fd(struct task *t, int gfd)
 	return thread < 0 ? fd : copy_from(thread, gfd);
 }
 
+int task_fd_table(struct task *t)
+{
+	char path[48];
+
+	if (t->fd_table >= 0)
+		return t->fd_table;
+	snprintf(path, sizeof(path), "/proc/%d/fd", t->tid);
+	t->fd_table = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return t->fd_table < 0 ? -errno : t->fd_table;
+}
+
+static void task_fd_table_close(struct task *t)
+{
+	auto_close_fd(&t->fd_table);
+	t->fd_table = -1;
+}
+
 struct fsctx *fsctx_new(struct dentry *root, struct dentry *cwd, mode_t umask)
 {
 	struct fsctx *fs = xcalloc(1, sizeof(*fs));
@@ -286,6 +303,7 @@ static struct task *task_add(struct sentry *s, struct tgroup *tg, pid_t tid,
 	t->tid = tid;
 	t->fs = fs;
 	t->continued_nr = -1;
+	t->fd_table = -1;
 	t->cred = cred;
 	list_add_tail(&tg->tasks, &t->list);
 	tg->ntasks++;
@@ -341,6 +359,7 @@ void task_exit(struct sentry *s, struct task *t)
 	if (t->dead)
 		return;
 	__atomic_store_n(&t->dead, true, __ATOMIC_RELEASE);
+	task_fd_table_close(t);
 	t->tg = NULL;
 	htable_del(&s->tasks, &t->by_tid);
 	list_del(&t->list);
@@ -362,6 +381,7 @@ void task_exec_rename(struct sentry *s, struct task *t, pid_t tid)
 	t->own_files = false;
 	if (t->tid == tid)
 		return;
+	task_fd_table_close(t);
 	htable_del(&s->tasks, &t->by_tid);
 	t->tid = tid;
 	t->vtid = 0;

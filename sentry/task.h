@@ -77,6 +77,7 @@ struct task {
 			   */
 	bool own_files;	  /* unshared its descriptors from its process */
 	bool released;	  /* a blocked call was just given back with -512 */
+	int fd_table;	  /* /proc/TID/fd, once it was needed; or -1 */
 	void *trace;	  /* tracer's own state (trace.c) */
 	struct affinity_task affinity;
 };
@@ -110,6 +111,9 @@ pid_t task_pid_to_virtual(struct sentry *s, pid_t host_pid);
 
 /* A copy of the thread's descriptor: owned, or -errno. */
 int task_copy_fd(struct task *t, int gfd);
+/* Its table of descriptors as a directory of /proc, kept open: borrowed, or
+ * -errno. */
+int task_fd_table(struct task *t);
 
 /* Copy on write: returns t's own, writable credentials. */
 struct taskcred *task_cred_own(struct task *t);

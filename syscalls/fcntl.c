@@ -167,6 +167,7 @@ static int64_t ofd_set(struct call *c, bool wait)
 	err = ofd_prepare(c, &l, &fl, &req);
 	if (err)
 		return err;
+	c->s->ofd_locks = true;
 	if (posixlock_conflict(c->s, &req))
 		err = -EAGAIN;
 	else if (fcntl(l.fd, F_OFD_SETLK, &fl) < 0)

@@ -14,6 +14,8 @@
  */
 #include "flock.h"
 
+#include "../fs/store.h"
+
 #include <dirent.h>
 #include <stdio.h>
 
@@ -82,78 +84,104 @@ int lock_range(const struct lock_fd *l, const struct flock *fl, int64_t *start,
 	return 0;
 }
 
-/* The thread's descriptors of (dev, ino). False if its table cannot be read,
+/* What is looked for in a table of descriptors: those of an object. One of
+ * them may be at hand, of which nothing need be asked; else via is -1. */
+struct fd_wanted {
+	uint64_t dev, ino;
+	int via;
+};
+
+static bool fd_is_wanted(int table, const char *name, const struct fd_wanted *w)
+{
+	struct stat st;
+
+	return name[0] != '.' && (atoi(name) == w->via ||
+				  (fstatat(table, name, &st, 0) == 0 &&
+				   st.st_dev == w->dev && st.st_ino == w->ino));
+}
+
+/* The thread's descriptors of an object. False if its table cannot be read,
  * which is no proof of anything unless it has *gone. */
-static bool list_descriptors(pid_t tid, uint64_t dev, uint64_t ino,
+static bool list_descriptors(struct task *t, const struct fd_wanted *w,
 			     struct lockfds *out, bool *gone)
 {
-	char path[48];
-	struct dirent *e;
-	struct stat st;
-	DIR *d;
+	char buf[2048] __attribute__((aligned(__alignof__(struct dirent64))));
+	enum { ENTRY_MAX = 64 }; /* more than one with a number as its name */
+	int table = task_fd_table(t);
+	ssize_t n = sizeof(buf);
 
 	out->n = 0;
-	snprintf(path, sizeof(path), "/proc/%d/fd", tid);
-	d = opendir(path);
-	*gone = !d && errno == ENOENT;
-	if (!d)
+	*gone = table == -ENOENT;
+	if (table < 0 || lseek(table, 0, SEEK_SET) < 0)
 		return false;
-	while (out->n < LOCK_FDS_MAX && (e = readdir(d)))
-		if (e->d_name[0] != '.' &&
-		    fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
-		    st.st_dev == dev && st.st_ino == ino)
-			out->fd[out->n++] = atoi(e->d_name);
-	closedir(d);
+	/* One that would have had room for another entry is the last. */
+	while (n > (ssize_t)sizeof(buf) - ENTRY_MAX) {
+		n = getdents64(table, buf, sizeof(buf));
+		*gone = n < 0 && errno == ENOENT;
+		if (n < 0)
+			return false;
+		for (char *p = buf; p < buf + n && out->n < LOCK_FDS_MAX;) {
+			const struct dirent64 *e = (struct dirent64 *)p;
+
+			if (fd_is_wanted(table, e->d_name, w))
+				out->fd[out->n++] = atoi(e->d_name);
+			p += e->d_reclen;
+		}
+	}
 	return true;
 }
 
 /* Of the i-th descriptor that it had: 1 if it still is of the file, 0 if not,
  * -errno if that cannot be seen. */
-static int still_open(pid_t tid, const struct plock *l, unsigned i)
+static int still_open(struct task *t, const struct plock *l, unsigned i)
 {
-	char path[64];
+	int table = task_fd_table(t);
 	struct stat st;
+	char name[16];
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, l->seen_fds.fd[i]);
-	if (stat(path, &st) < 0)
+	if (table < 0)
+		return table == -ENOENT ? 0 : table;
+	snprintf(name, sizeof(name), "%d", l->seen_fds.fd[i]);
+	if (fstatat(table, name, &st, 0) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	return st.st_dev == l->seen_dev && st.st_ino == l->seen_ino;
 }
 
-static bool any_closed(pid_t tid, const struct plock *l)
+static bool any_closed(struct task *t, const struct plock *l)
 {
 	for (unsigned i = 0; i < l->seen_fds.n; i++)
-		if (!still_open(tid, l, i))
+		if (!still_open(t, l, i))
 			return true;
 	return false;
 }
 
-static bool all_open(pid_t tid, const struct plock *l)
+static bool all_open(struct task *t, const struct plock *l, int via)
 {
 	for (unsigned i = 0; i < l->seen_fds.n; i++)
-		if (still_open(tid, l, i) != 1)
+		if (l->seen_fds.fd[i] != via && still_open(t, l, i) != 1)
 			return false;
 	return l->seen_fds.n > 0;
 }
 
 /* A failed look counts as held: a lock is dropped only when it is known to be
- * stale. The threads of a process share one table of descriptors. */
-static bool lock_is_stale(const struct plock *l)
+ * stale. The threads of a process share one table of descriptors. via: one of
+ * them that is known to be of l's file, or -1. */
+static bool lock_is_stale(const struct plock *l, int via)
 {
 	struct tgroup *tg = container_of(l->owner, struct tgroup, posix_locks);
+	const struct fd_wanted w = {l->seen_dev, l->seen_ino, via};
 
 	list_for_each (p, &tg->tasks) {
 		struct task *t = list_entry(p, struct task, list);
 		struct lockfds now;
 		bool gone, seen;
 
-		if (all_open(t->tid, l))
+		if (all_open(t, l, via))
 			return false; /* a few calls, where a list is many */
-		seen = list_descriptors(t->tid, l->seen_dev, l->seen_ino, &now,
-					&gone);
+		seen = list_descriptors(t, &w, &now, &gone);
 		if (gone)
 			continue;
-		return seen && (!now.n || any_closed(t->tid, l));
+		return seen && (!now.n || any_closed(t, l));
 	}
 	return true;
 }
@@ -162,18 +190,20 @@ static bool lock_is_stale(const struct plock *l)
  * close has already ended go first. */
 static void note_descriptors(struct call *c, struct lockreq *req)
 {
+	const struct fd_wanted w = {req->seen_dev, req->seen_ino,
+				    arg_int(c, 0)};
 	struct locktable *t = posixlock_table(c->s);
 	struct plock *l = locktable_find(t, &req->key, req->owner);
-	bool gone;
+	bool gone, same = l && l->seen_dev == w.dev && l->seen_ino == w.ino &&
+			  !c->task->own_files;
 
-	if (l && lock_is_stale(l)) {
+	if (l && lock_is_stale(l, same ? w.via : -1)) {
 		locktable_drop(t, req->owner, l->file);
 		l = NULL;
 	}
 	if (l)
 		req->seen_fds = l->seen_fds;
-	else if (!list_descriptors(c->tid, req->seen_dev, req->seen_ino,
-				   &req->seen_fds, &gone))
+	else if (!list_descriptors(c->task, &w, &req->seen_fds, &gone))
 		req->seen_fds.n = 0;
 }
 
@@ -183,7 +213,7 @@ struct plock *posixlock_conflict(struct sentry *s, const struct lockreq *req)
 	struct plock *l;
 
 	while ((l = locktable_conflict(t, req))) {
-		if (!lock_is_stale(l))
+		if (!lock_is_stale(l, -1))
 			return l;
 		locktable_drop(t, l->owner, l->file);
 	}
@@ -225,9 +255,18 @@ static int access_check(const struct lock_fd *l, short type)
 }
 
 /* An OFD lock in the way? The sentry owns no record lock, so the kernel's
- * F_GETLK sees all of them. Fills *fl with it and returns true. */
-static bool ofd_conflict(int fd, const struct lockreq *req, struct flock *fl)
+ * F_GETLK sees all of them. Fills *fl with it and returns true. There is none
+ * on a file of the store as long as nobody here has asked for one. */
+static bool ofd_conflict(struct sentry *s, int fd, const struct lockreq *req,
+			 struct flock *fl)
 {
+	const struct stat st = {.st_dev = req->seen_dev,
+				.st_ino = req->seen_ino};
+
+	if (!s->ofd_locks && !s->bare &&
+	    req->seen_dev == store_dev(vfs_store(s->vfs)) &&
+	    !vfs_is_host(s->vfs, &st))
+		return false;
 	*fl = (struct flock){.l_type = req->type,
 			     .l_whence = SEEK_SET,
 			     .l_start = req->start};
@@ -265,7 +304,7 @@ int64_t posixlock_get(struct call *c)
 	p = posixlock_conflict(c->s, &req);
 	if (p) {
 		flock_fill(&fl, p);
-	} else if (ofd_conflict(l.fd, &req, &other)) {
+	} else if (ofd_conflict(c->s, l.fd, &req, &other)) {
 		fl = other;
 		fl.l_pid = -1;
 	} else {
@@ -280,7 +319,7 @@ static int posix_try(struct sentry *s, int fd, const struct lockreq *req,
 	struct flock fl;
 
 	*in_way = posixlock_conflict(s, req);
-	if (*in_way || ofd_conflict(fd, req, &fl))
+	if (*in_way || ofd_conflict(s, fd, req, &fl))
 		return -EAGAIN;
 	return locktable_set(posixlock_table(s), req);
 }

@@ -178,6 +178,70 @@ TEST(posix_lock_goes_at_any_close)
 	EQ(wait_for(k), 0);
 }
 
+/* Whether its turn to lock [0, 1) of f has come. */
+static bool others_may_lock(void)
+{
+	pid_t k = CHILD({
+		int g = OK(open("f", O_RDWR));
+		struct flock m = lk(F_WRLCK, 0, 1);
+		_exit(fcntl(g, F_SETLK, &m) ? 7 : 0);
+	});
+	int st = wait_for(k);
+
+	CHECK(st == 0 || st == 7);
+	return st == 0;
+}
+
+TEST(posix_locks_of_a_dup_and_after_a_close)
+{
+	put("f", "x");
+	int a = OK(open("f", O_RDWR)), b = OK(dup(a));
+	struct flock l = lk(F_WRLCK, 0, 1), m = lk(F_WRLCK, 5, 1);
+
+	for (int round = 0; round < 3; round++) {
+		OK(fcntl(a, F_SETLK, &l));
+		CHECK(!others_may_lock());
+		OK(fcntl(b, F_SETLK, &m));
+		CHECK(!others_may_lock());
+		OK(close(b));
+		CHECK(others_may_lock());
+		b = OK(dup(a));
+		OK(fcntl(a, F_SETLK, &l));
+		OK(close(b));
+		/* The first is gone, and a second one finds that out. */
+		OK(fcntl(a, F_SETLK, &m));
+		CHECK(others_may_lock());
+		b = OK(open("f", O_RDONLY));
+		m.l_type = l.l_type = F_UNLCK;
+		OK(fcntl(a, F_SETLK, &m));
+		OK(fcntl(a, F_SETLK, &l));
+		CHECK(others_may_lock());
+		m.l_type = l.l_type = F_WRLCK;
+		OK(close(b));
+		b = OK(dup(a));
+	}
+}
+
+TEST(record_locks_and_description_locks_exclude_each_other)
+{
+	put("f", "x");
+	int a = OK(open("f", O_RDWR)), b = OK(open("f", O_RDWR));
+	struct flock l = lk(F_WRLCK, 0, 1);
+
+	OK(fcntl(a, F_SETLK, &l));
+	l = lk(F_WRLCK, 0, 1);
+	ERR(fcntl(b, F_OFD_SETLK, &l), EAGAIN);
+	l = lk(F_UNLCK, 0, 1);
+	OK(fcntl(a, F_SETLK, &l));
+	l = lk(F_WRLCK, 0, 1);
+	OK(fcntl(b, F_OFD_SETLK, &l));
+	l = lk(F_WRLCK, 0, 1);
+	ERR(fcntl(a, F_SETLK, &l), EAGAIN);
+	OK(fcntl(a, F_GETLK, &l));
+	EQ(l.l_type, F_WRLCK);
+	EQ(l.l_pid, -1);
+}
+
 TEST(posix_lock_modes_need_access)
 {
 	put("f", "x");
