@@ -132,6 +132,11 @@ int vfs_object_add_host(struct vfs *vfs, int fd, const struct stat *st,
 	return object_stamp(o, fd, st, born);
 }
 
+bool vfs_object_known(const struct vfs *vfs, dev_t dev, ino_t ino)
+{
+	return object_find(vfs, dev, ino);
+}
+
 void vfs_object_del(struct vfs *vfs, dev_t dev, ino_t ino)
 {
 	struct object *o = object_find(vfs, dev, ino);

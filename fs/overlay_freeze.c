@@ -90,7 +90,7 @@ static bool is_open(struct ov_node *n)
 		return true;
 	if (n->inode->textrefs && only_runs(dirfd, name))
 		return false;
-	return store_busy(n->ov->store, dirfd, name);
+	return store_busy(n->ov->store, dirfd, name, n->sino);
 }
 
 static bool stays(struct ov_node *n, bool idle)

@@ -268,6 +268,27 @@ static bool ov_has_other_name(const struct ov_node *n, const struct ov_entry *e)
 	return n->side[0] != '\0';
 }
 
+/* Could a guest have it? Who never opened it has no descriptor of it. */
+static bool ov_was_opened(const struct ov_node *n)
+{
+	return vfs_object_known(n->ov->sb->vfs, store_dev(n->ov->store),
+				n->sino);
+}
+
+static bool ov_busy(const struct ov_node *n, int dirfd, const char *name)
+{
+	return (n->copy || n->quiet || ov_was_opened(n)) &&
+	       store_busy(n->ov->store, dirfd, name, n->sino);
+}
+
+/* Who has it open keeps it when its name goes: STORE_GONE tells its end. */
+static int ov_tell_end(const struct ov_node *n, int dirfd, const char *name)
+{
+	if (!ov_was_opened(n))
+		return 0;
+	return store_watch(n->ov->store, dirfd, name, n->sino, false);
+}
+
 int ov_object_keep(struct ov_node *n, struct ov_entry *e)
 {
 	struct store *s = n->ov->store;
@@ -278,17 +299,15 @@ int ov_object_keep(struct ov_node *n, struct ov_entry *e)
 	if (fd < 0)
 		return fd;
 	if (S_ISDIR(n->inode->type))
-		return store_watch(s, fd, e->name, n->sino, false);
+		return ov_tell_end(n, fd, e->name);
 	if (ov_has_other_name(n, e))
 		return 0;
-	if (last && !S_ISREG(n->inode->type)) {
-		if (S_ISFIFO(n->inode->type))
-			return store_watch(s, fd, e->name, n->sino, false);
-		return 0;
-	}
+	if (last && !S_ISREG(n->inode->type))
+		return S_ISFIFO(n->inode->type) ? ov_tell_end(n, fd, e->name)
+						: 0;
 	/* A watcher must not see us open the file: see below, then. */
 	if (last && (!n->upper ||
-		     (!e->dir->inode->watch && !store_busy(s, fd, e->name)))) {
+		     (!e->dir->inode->watch && !ov_busy(n, fd, e->name)))) {
 		/* Known to the core by number, perhaps; nobody holds it. */
 		vfs_object_del(n->ov->sb->vfs, store_dev(s), n->sino);
 		return 0;
@@ -342,7 +361,7 @@ void ov_object_maybe_free(struct ov_node *n)
 		n->side[0] = '\0';
 		return;
 	}
-	if (!store_busy(s, fd, n->side)) {
+	if (!ov_busy(n, fd, n->side)) {
 		store_side_remove(s, n->side, false);
 		n->side[0] = '\0';
 		if (!n->unlinked_watch) /* else STORE_GONE does it */

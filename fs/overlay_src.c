@@ -63,7 +63,7 @@ static void src_forget(struct ov_node *n)
 		return;
 	vref_put(&known);
 	fd = hostdir_fd(src->dir);
-	if (fd >= 0 && !store_busy(n->ov->store, fd, src->name))
+	if (fd >= 0 && !store_busy(n->ov->store, fd, src->name, src->ino))
 		vfs_object_del(vfs, src->dir->dev, src->ino);
 }
 

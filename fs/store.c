@@ -286,11 +286,9 @@ int store_standin_dir(struct store *s, int *fd, struct stat *st)
  * file's space is then kept until the sandbox ends.
  */
 static void store_close_quietly(struct store *s, int dirfd, const char *name,
-				int fd)
+				ino_t ino, int fd)
 {
-	struct stat st;
-	struct store_watch *w =
-		fstat(fd, &st) < 0 ? NULL : store_watch_of_ino(s, st.st_ino);
+	struct store_watch *w = store_watch_of_ino(s, ino);
 
 	if (w && w->closes)
 		store_watch_mask(s, dirfd, name, false);
@@ -299,7 +297,7 @@ static void store_close_quietly(struct store *s, int dirfd, const char *name,
 		store_watch_mask(s, dirfd, name, true);
 }
 
-bool store_busy(struct store *s, int dirfd, const char *name)
+bool store_busy(struct store *s, int dirfd, const char *name, ino_t ino)
 {
 	/* Read-only: who watches the file must not take this for a change. */
 	int fd = openat(dirfd, name,
@@ -308,9 +306,7 @@ bool store_busy(struct store *s, int dirfd, const char *name)
 
 	if (fd < 0)
 		return true;
-	busy = fcntl(fd, F_SETLEASE, F_WRLCK) < 0;
-	if (!busy)
-		fcntl(fd, F_SETLEASE, F_UNLCK);
-	store_close_quietly(s, dirfd, name, fd);
+	busy = fcntl(fd, F_SETLEASE, F_WRLCK) < 0; /* until the close */
+	store_close_quietly(s, dirfd, name, ino, fd);
 	return busy;
 }

@@ -87,10 +87,10 @@ int MUST_CHECK store_watch(struct store *s, int dirfd, const char *name,
 void store_unwatch(struct store *s, ino_t ino);
 
 /*
- * Is the regular file open in any description or mapping? Asked of the kernel
- * by a write lease that is given back at once.
+ * Is the regular file (with number ino) open in any description or mapping?
+ * Asked of the kernel by a write lease that ends at once.
  */
-bool store_busy(struct store *s, int dirfd, const char *name);
+bool store_busy(struct store *s, int dirfd, const char *name, ino_t ino);
 
 /* Registered by overlays: their list and the number of the next mirror. */
 struct list *store_overlays(struct store *s);

@@ -287,6 +287,8 @@ int MUST_CHECK vfs_object_add_host(struct vfs *vfs, int fd,
 				   const struct stat *st,
 				   const struct timespec *born,
 				   struct inode *inode, struct dentry *dentry);
+/* Is there a meaning for it? */
+bool vfs_object_known(const struct vfs *vfs, dev_t dev, ino_t ino);
 /* Forget at once. */
 void vfs_object_del(struct vfs *vfs, dev_t dev, ino_t ino);
 
