@@ -4,8 +4,10 @@
  * Times. Of a regular file whose data is in the store, the object's own times
  * are the truth, so that native writes count; only its ctime may be overlaid:
  * while the object's ctime equals ctime_mark, node->ctime is shown (what the
- * lower file had, or our last metadata change). Of everything else the node's
- * times are the truth: every change of those goes through us.
+ * lower file had). After a change that only we know (mark_later) the later of
+ * the two is. A change that was made to the object as well has the kernel's
+ * stamp, and no mark. Of everything else the node's times are the truth: every
+ * change of those goes through us.
  */
 #include "overlay_priv.h"
 
@@ -46,26 +48,46 @@ static const struct stat *ov_object_at_hand(const struct vfs_ctx *ctx,
 		       : NULL;
 }
 
-/* st: of the object, since it was changed last; or NULL. */
-static void ov_ctime_mark(const struct vfs_ctx *ctx, struct ov_node *n,
-			  const struct stat *st)
-{
-	struct stat now;
+/* A mark that no object has: the later of its ctime and ours counts. */
+static const struct timespec mark_later = {0, -1};
 
-	n->ctime = ov_now_for(n);
-	n->meta = true;
-	if (!ov_real_times(n) || (!n->side[0] && list_empty(&n->names)))
-		return;
-	if (!st && (ov_object_at_hand(ctx, n) ? !fstat(ctx->fd, &now)
-					      : !ov_object_stat(n, &now)))
-		st = &now;
-	if (st)
-		n->ctime_mark = st->st_ctim;
+/* Ours was taken from the clock: one in the future means that the clock was
+ * set back, and what the object has is newer. */
+static bool ov_ours_counts(const struct ov_node *n, struct timespec object)
+{
+	return ts_after(n->ctime, object) &&
+	       n->ctime.tv_sec <= ov_now(n->ov).tv_sec + 1;
 }
 
+struct timespec ov_ctime(const struct ov_node *n, struct timespec object)
+{
+	bool ours = ts_equal(n->ctime_mark, mark_later)
+			    ? ov_ours_counts(n, object)
+			    : ts_equal(n->ctime_mark, object);
+
+	return ours ? n->ctime : object;
+}
+
+/* No call for the object's own: it is compared when it is read next. */
 void ov_ctime_now(struct ov_node *n)
 {
-	ov_ctime_mark(NULL, n, NULL);
+	n->ctime = ov_now_for(n);
+	n->ctime_mark = mark_later;
+	n->meta = true;
+}
+
+void ov_ctime_stamped(struct ov_node *n)
+{
+	if (!ov_real_times(n)) {
+		ov_ctime_now(n);
+		return;
+	}
+	n->ctime = ov_now(n->ov);
+	n->ctime_mark = (struct timespec){0};
+	if (n->shown && n->nlink)
+		ov_time_unseen(n->ov);
+	n->shown = false;
+	n->meta = true;
 }
 
 /*
@@ -92,9 +114,10 @@ int ov_arm_setid(struct vfs_ctx *ctx, struct ov_node *n)
 	if (!ret && fchmodat(dirfd, name, ov_object_mode(n), 0) < 0)
 		ret = ov_store_errno(errno, "fchmodat");
 	/* No change of the file that anybody may see. */
-	if (!ret && ts_equal(before.st_ctim, n->ctime_mark) &&
-	    !ov_object_stat(n, &after))
+	if (!ret && !ov_object_stat(n, &after)) {
+		n->ctime = ov_ctime(n, before.st_ctim);
 		n->ctime_mark = after.st_ctim;
+	}
 	if (ret)
 		n->setid_armed = false;
 	return ret;
@@ -142,10 +165,9 @@ static void ov_stat_object(const struct vfs_ctx *ctx, struct ov_node *n,
 	out->stx_blocks = (uint64_t)st.st_blocks;
 	out->stx_atime = ov_stamp(st.st_atim);
 	out->stx_mtime = ov_stamp(st.st_mtim);
-	if (ts_equal(st.st_ctim, n->ctime_mark))
-		return;
-	out->stx_ctime = ov_stamp(st.st_ctim);
-	n->ctime = n->ctime_mark = st.st_ctim;
+	n->ctime = ov_ctime(n, st.st_ctim);
+	n->ctime_mark = st.st_ctim;
+	out->stx_ctime = ov_stamp(n->ctime);
 	ov_time_seen(n->ov, st.st_ctim);
 }
 
@@ -246,18 +268,23 @@ static int ov_set_times(const struct vfs_ctx *ctx, struct ov_node *n,
 			const struct vfs_attr *attr)
 {
 	struct timespec t[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
-	struct timespec now = attr->now ? ov_now_for(n) : attr->mtime;
+	struct timespec now = {0, UTIME_NOW}; /* then the kernel's business */
 	const char *name;
 	int dirfd, ret;
 
+	if (attr->now && !ov_real_times(n))
+		now = ov_now_for(n);
 	if (attr->valid & VFS_ATTR_ATIME)
-		t[0] = n->atime =
-			attr->now & VFS_ATTR_ATIME ? now : attr->atime;
+		t[0] = attr->now & VFS_ATTR_ATIME ? now : attr->atime;
 	if (attr->valid & VFS_ATTR_MTIME)
-		t[1] = n->mtime =
-			attr->now & VFS_ATTR_MTIME ? now : attr->mtime;
-	if (!ov_real_times(n))
+		t[1] = attr->now & VFS_ATTR_MTIME ? now : attr->mtime;
+	if (!ov_real_times(n)) {
+		if (attr->valid & VFS_ATTR_ATIME)
+			n->atime = t[0];
+		if (attr->valid & VFS_ATTR_MTIME)
+			n->mtime = t[1];
 		return 0;
+	}
 	/* Without the walk to its name. */
 	if (ov_object_at_hand(ctx, n) && !futimens(ctx->fd, t))
 		return 0;
@@ -269,13 +296,16 @@ static int ov_set_times(const struct vfs_ctx *ctx, struct ov_node *n,
 	return 0;
 }
 
-int ov_mode_to_object(struct ov_node *n)
+int ov_mode_to_object(const struct vfs_ctx *ctx, struct ov_node *n)
 {
 	mode_t mode = S_ISDIR(n->inode->type) ? 0700 : ov_object_mode(n);
 	const char *name;
 	int dirfd, ret;
 
 	if (!n->object || S_ISLNK(n->inode->type))
+		return 0;
+	if (S_ISREG(n->inode->type) && ov_object_at_hand(ctx, n) &&
+	    !fchmod(ctx->fd, mode))
 		return 0;
 	if (S_ISDIR(n->inode->type)) {
 		if (!n->nlink || n == n->ov->root)
@@ -300,12 +330,22 @@ static bool ov_mode_matters(const struct ov_node *n, mode_t before)
 		(before != 0600 || ov_object_mode(n) != 0600));
 }
 
+/* Does a change of mode or owner go to the object? If not, who has seen its
+ * times needs an exact one of ours, which costs more than one of the kernel's
+ * by descriptor. */
+static bool ov_mode_goes(const struct vfs_ctx *ctx, const struct ov_node *n,
+			 mode_t before)
+{
+	return ov_mode_matters(n, before) ||
+	       (n->shown && ov_real_times(n) && ov_object_at_hand(ctx, n));
+}
+
 /* Metadata alone never copies data. */
 int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 {
 	struct ov_node *n = ov_node(inode);
-	const struct stat *now = NULL;
 	mode_t before = ov_object_mode(n);
+	bool stamped = false;
 	int ret = 0;
 
 	ov_wrote(ctx, n);
@@ -323,17 +363,16 @@ int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr)
 	if (attr->valid & VFS_ATTR_GID)
 		inode->gid = attr->gid;
 	if (attr->valid & (VFS_ATTR_ATIME | VFS_ATTR_MTIME))
-		ret = ov_set_times(ctx, n, attr);
-	else if (!(attr->valid & VFS_ATTR_SIZE))
-		now = ov_object_at_hand(ctx, n);
+		stamped = !(ret = ov_set_times(ctx, n, attr));
 	if (!ret &&
 	    ((attr->valid & (VFS_ATTR_MODE | VFS_ATTR_UID | VFS_ATTR_GID)) ||
 	     !ov_real_times(n)) &&
-	    ov_mode_matters(n, before)) {
-		now = NULL;
-		ret = ov_mode_to_object(n);
-	}
-	ov_ctime_mark(ctx, n, now);
+	    ov_mode_goes(ctx, n, before))
+		stamped = !(ret = ov_mode_to_object(ctx, n));
+	if (stamped)
+		ov_ctime_stamped(n);
+	else
+		ov_ctime_now(n);
 	if (n->nlink)
 		ov_pin(n);
 	return ret;

@@ -100,10 +100,11 @@ int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where)
 		ret = ov_object_make(n, dir, where->name);
 		if (ret < 0)
 			return ret;
+		ov_ctime_stamped(n);
 	} else {
 		ov_entry_set(dir, where->name, n);
+		ov_ctime_now(n);
 	}
-	ov_ctime_now(n);
 	ov_pin(n);
 	if (!n->nlink++ && n->side[0]) {
 		if (n->unlinked_watch)
@@ -157,6 +158,8 @@ int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
 {
 	struct ov_node *n = ov_node(victim->inode);
 	struct ov_node *parent = ov_parent_of(victim);
+	const struct ov_entry *was = ov_entry_find(parent, victim->name);
+	const bool mirrored = was && was->mirrored;
 	int ret;
 
 	if (dir) {
@@ -180,7 +183,10 @@ int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
 		n->nlink--;
 		ov_pin(n);
 	}
-	ov_ctime_now(n);
+	if (mirrored)
+		ov_ctime_stamped(n);
+	else
+		ov_ctime_now(n);
 	if (!n->nlink) {
 		if (n->src)
 			ov_src_unlinked(n);

@@ -77,11 +77,12 @@ struct ov {
 	char mirror_name[16];
 	uint64_t next_ino;
 	size_t xattr_bytes;
-	struct timespec floor; /* no stamp is earlier */
-	int clock;	       /* a file whose stamps are the kernel's */
-	struct htable lower;   /* ov_node.by_lower */
-	struct list nodes;     /* every ov_node */
-	struct list mirrors;   /* ov_dirs with a descriptor, oldest first */
+	struct timespec floor;	/* no stamp is earlier */
+	int clock;		/* a file whose stamps are the kernel's */
+	struct timespec unseen; /* coarse time of one that is not known */
+	struct htable lower;	/* ov_node.by_lower */
+	struct list nodes;	/* every ov_node */
+	struct list mirrors;	/* ov_dirs with a descriptor, oldest first */
 	unsigned mirror_fds;
 	unsigned quiet_fds;   /* ov_node.quiet that are set */
 	struct ov_node *root; /* counted through its inode */
@@ -191,6 +192,12 @@ static inline bool ts_equal(struct timespec a, struct timespec b)
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+static inline bool ts_after(struct timespec a, struct timespec b)
+{
+	return a.tv_sec > b.tv_sec ||
+	       (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
 extern const struct inode_ops overlay_ops, direct_ops;
 
 /* Owners of the host's files as the guest sees them. */
@@ -219,6 +226,8 @@ struct timespec ov_now(struct ov *ov);
 struct timespec ov_now_for(struct ov_node *n);
 /* A stamp that the kernel gave to an object. */
 void ov_time_seen(struct ov *ov, struct timespec ts);
+/* The kernel has given a stamp, perhaps an exact one, that is not asked for. */
+void ov_time_unseen(struct ov *ov);
 void ov_accessed(struct inode *inode);
 
 /* What is known of n's names is asked again each time. */
@@ -436,9 +445,14 @@ int MUST_CHECK ov_lower_list(struct ov_node *dir, ov_lower_fn fn, void *arg);
 int ov_getattr(struct vfs_ctx *ctx, struct inode *inode, struct statx *out);
 int ov_setattr(struct vfs_ctx *ctx, struct inode *inode, struct vfs_attr *attr);
 int MUST_CHECK ov_times_to_object(struct ov_node *n);
+/* The ctime to show while the object has this one of its own. */
+struct timespec ov_ctime(const struct ov_node *n, struct timespec object);
 void ov_ctime_now(struct ov_node *n);
+/* The same after a change that the kernel made to n's object, with its stamp.
+ */
+void ov_ctime_stamped(struct ov_node *n);
 /* The set-id bits go to the object; a chmod of it also tells watchers. */
-int MUST_CHECK ov_mode_to_object(struct ov_node *n);
+int MUST_CHECK ov_mode_to_object(const struct vfs_ctx *ctx, struct ov_node *n);
 /* Takes set-id bits that a native write has cleared (st: the object's). */
 void ov_read_back(struct ov_node *n, const struct stat *st);
 /* Before n is opened for writing or truncated by the caller. */

@@ -54,21 +54,27 @@ static int ov_rename_store(const struct ov_place *from,
 
 	if (a < 0)
 		return a;
-	fd = fcntl(a, F_DUPFD_CLOEXEC, 0); /* the LRU may close a */
-	if (fd < 0)
-		return -ENFILE;
+	if (from->dir != to->dir) {
+		fd = fcntl(a, F_DUPFD_CLOEXEC, 0); /* the LRU may close a */
+		if (fd < 0)
+			return -ENFILE;
+		a = fd;
+	}
 	b = ov_mirror_fd(to->dir);
 	if (b < 0)
 		return b;
-	if (syscall(SYS_renameat2, fd, from->name, b, to->name, flags) < 0)
+	if (syscall(SYS_renameat2, a, from->name, b, to->name, flags) < 0)
 		return ov_store_errno(errno, "rename");
 	return 0;
 }
 
-/* Directories know their place. */
-static void ov_settle(struct ov_node *n, const struct ov_place *to)
+/* Directories know their place. moved: in the store, too. */
+static void ov_settle(struct ov_node *n, const struct ov_place *to, bool moved)
 {
-	ov_ctime_now(n);
+	if (moved)
+		ov_ctime_stamped(n);
+	else
+		ov_ctime_now(n);
 	ov_pin(n);
 	if (!S_ISDIR(n->inode->type))
 		return;
@@ -94,12 +100,12 @@ static void ov_move_entries(const struct ov_place *from,
 	ov_index_del(from->dir, from->name);
 	ov_index_del(to->dir, to->name);
 	ov_index_add(to->dir, to->name, n->inode);
-	ov_settle(n, to);
+	ov_settle(n, to, mirrored);
 	inode_put(n->inode);
 }
 
-/* What stood at `to` has been replaced. */
-static void ov_replaced(struct ov_node *t)
+/* What stood at `to` has been replaced. gone: in the store, too. */
+static void ov_replaced(struct ov_node *t, bool gone)
 {
 	if (S_ISDIR(t->inode->type)) {
 		t->nlink = 0;
@@ -111,7 +117,10 @@ static void ov_replaced(struct ov_node *t)
 		t->nlink--;
 		ov_pin(t);
 	}
-	ov_ctime_now(t);
+	if (gone)
+		ov_ctime_stamped(t);
+	else
+		ov_ctime_now(t);
 	if (!t->nlink) {
 		if (t->src)
 			ov_src_unlinked(t);
@@ -154,7 +163,7 @@ static int ov_rename_plain(const struct ov_place *from,
 			   const struct ov_place *to)
 {
 	bool dir = S_ISDIR(from->node->inode->type);
-	bool mirrored;
+	bool mirrored, gone;
 	int ret;
 
 	if (from->dir->dir->populated || to->dir->dir->populated ||
@@ -164,6 +173,7 @@ static int ov_rename_plain(const struct ov_place *from,
 			return ret;
 	}
 	mirrored = ov_mirrored(from);
+	gone = to->node && ov_mirrored(to);
 	ret = ov_rename_target(to, mirrored);
 	if (!ret && mirrored)
 		ret = ov_rename_store(from, to, 0);
@@ -179,7 +189,7 @@ static int ov_rename_plain(const struct ov_place *from,
 	}
 	ov_move_entries(from, to, mirrored);
 	if (to->node)
-		ov_replaced(to->node);
+		ov_replaced(to->node, gone);
 	return 0;
 }
 
@@ -217,8 +227,8 @@ static int ov_rename_exchange(const struct ov_place *a,
 	ov_index_del(b->dir, b->name);
 	ov_index_add(a->dir, a->name, b->node->inode);
 	ov_index_add(b->dir, b->name, a->node->inode);
-	ov_settle(a->node, b);
-	ov_settle(b->node, a);
+	ov_settle(a->node, b, am);
+	ov_settle(b->node, a, bm);
 	ov_dir_link(a->dir, (int)bdir - (int)adir);
 	ov_dir_link(b->dir, (int)adir - (int)bdir);
 	inode_put(a->node->inode);

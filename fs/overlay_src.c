@@ -109,9 +109,7 @@ int ov_src_load(struct ov_node *n)
 	ov_read_back(n, &st);
 	n->atime = st.st_atim;
 	n->mtime = st.st_mtim;
-	if (st.st_ctim.tv_sec != n->ctime_mark.tv_sec ||
-	    st.st_ctim.tv_nsec != n->ctime_mark.tv_nsec)
-		n->ctime = st.st_ctim;
+	n->ctime = ov_ctime(n, st.st_ctim);
 	return 0;
 }
 

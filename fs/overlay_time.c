@@ -5,6 +5,8 @@
  * clock's time, unless the object's times were shown since its last change and
  * would not move by it; then the exact time, which all later stamps respect.
  * So who looks sees every change, and an order of changes is kept.
+ * LIMIT: but not within a tick of the clock between an exact stamp of the
+ * kernel's that nobody has asked for yet (a write, after a look) and ours.
  *
  * atime moves as with relatime. A host file's is the host's: it is shown, not
  * kept, so a look at an object that is not changed only lasts until the host
@@ -15,12 +17,6 @@
 #include <fcntl.h>
 
 #define DAY_S (24 * 60 * 60)
-
-static bool ts_after(struct timespec a, struct timespec b)
-{
-	return a.tv_sec > b.tv_sec ||
-	       (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
-}
 
 void ov_time_seen(struct ov *ov, struct timespec ts)
 {
@@ -34,15 +30,9 @@ void ov_time_seen(struct ov *ov, struct timespec ts)
 		ov->floor = ts;
 }
 
-struct timespec ov_now(struct ov *ov)
+void ov_time_unseen(struct ov *ov)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME_COARSE, &ts);
-	/* A floor of another second means that the clock was set back. */
-	if (ts_after(ov->floor, ts) && ov->floor.tv_sec - ts.tv_sec <= 1)
-		ts = ov->floor;
-	return ts;
+	clock_gettime(CLOCK_REALTIME_COARSE, &ov->unseen);
 }
 
 /* By a file of the store that is always looked at: its next stamp is exact
@@ -52,14 +42,31 @@ static struct timespec ov_exact(struct ov *ov)
 	struct timespec now;
 	struct stat st;
 
-	if (ov->clock < 0)
+	if (ov->clock < 0) {
 		ov->clock = openat(store_root_fd(ov->store), ".",
 				   O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (ov->clock >= 0 && !fstat(ov->clock, &st) &&
-	    !fchmod(ov->clock, 0600) && !fstat(ov->clock, &st))
+		if (ov->clock >= 0)
+			(void)!fstat(ov->clock, &st);
+	}
+	if (ov->clock >= 0 && !fchmod(ov->clock, 0600) &&
+	    !fstat(ov->clock, &st))
 		return st.st_ctim;
 	clock_gettime(CLOCK_REALTIME, &now);
 	return now;
+}
+
+struct timespec ov_now(struct ov *ov)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &ts);
+	if (ts_equal(ts, ov->unseen))
+		ov_time_seen(ov, ov_exact(ov));
+	ov->unseen.tv_sec = 0;
+	/* A floor of another second means that the clock was set back. */
+	if (ts_after(ov->floor, ts) && ov->floor.tv_sec - ts.tv_sec <= 1)
+		ts = ov->floor;
+	return ts;
 }
 
 struct timespec ov_now_for(struct ov_node *n)

@@ -246,7 +246,6 @@ ssize_t ov_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
 	struct ov_node *n = ov_node(inode);
 	int ret;
 
-	(void)ctx;
 	if (op == VFS_XATTR_GET)
 		return xattr_get(n, name, buf, size);
 	if (op == VFS_XATTR_LIST)
@@ -254,10 +253,10 @@ ssize_t ov_xattr(struct vfs_ctx *ctx, struct inode *inode, int op,
 	ret = op == VFS_XATTR_SET ? xattr_set(n, name, buf, size, flags)
 				  : xattr_remove(n, name);
 	if (!ret)
-		ret = ov_mode_to_object(n);
+		ret = ov_mode_to_object(ctx, n);
 	if (ret < 0)
 		return ret;
-	ov_ctime_now(n);
+	ov_ctime_stamped(n);
 	if (n->nlink)
 		ov_pin(n);
 	return 0;

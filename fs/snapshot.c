@@ -270,9 +270,7 @@ static void node_times(struct snap_node *r, struct ov_node *n)
 		return;
 	r->atime = st.st_atim;
 	r->mtime = st.st_mtim;
-	if (st.st_ctim.tv_sec != n->ctime_mark.tv_sec ||
-	    st.st_ctim.tv_nsec != n->ctime_mark.tv_nsec)
-		r->ctime = st.st_ctim;
+	r->ctime = ov_ctime(n, st.st_ctim);
 }
 
 static void put_xattrs(struct strbuf *b, const struct ov_node *n)

@@ -323,6 +323,124 @@ TEST(later_changes_have_later_times)
 	}
 }
 
+TEST(changes_that_nobody_looks_at_are_in_order)
+{
+	struct timespec t[6];
+	char name[16];
+	struct stat st;
+	int fd;
+
+	OK(mkdir("d", 0755));
+	for (int i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "d/%d", i);
+		put("f", "x");
+		changed("f", false);
+		OK(rename("f", "g"));
+		OK(mkfifo(name, 0600));
+		t[0] = changed("g", false);
+		t[1] = changed(name, false);
+		OK(link("g", "h"));
+		OK(symlink("x", "l"));
+		t[2] = changed("h", false);
+		t[3] = changed("l", false);
+		OK(unlink("h"));
+		fd = OK(open("g", O_RDONLY));
+		OK(fstat(fd, &st));
+		OK(fchown(fd, -1, -1));
+		OK(mkdir("e", 0755));
+		t[4] = changed("g", false);
+		t[5] = changed("e", false);
+		for (int k = 0; k < 5; k++)
+			CHECK(in_order(t[k], t[k + 1]));
+		OK(close(fd));
+		OK(unlink("g"));
+		OK(unlink("l"));
+		OK(rmdir("e"));
+	}
+}
+
+static void next_tick(void)
+{
+	struct timespec was, now;
+
+	OK(clock_gettime(CLOCK_REALTIME_COARSE, &was));
+	do
+		OK(clock_gettime(CLOCK_REALTIME_COARSE, &now));
+	while (in_order(now, was));
+}
+
+static void one_change(int k, int fd)
+{
+	struct timespec old[2] = {{1000, 0}, {2000, 0}};
+
+	switch (k) {
+	case 0:
+		OK(chmod("f", 0600));
+		break;
+	case 1:
+		OK(fchmod(fd, 0644));
+		break;
+	case 2:
+		OK(chown("f", -1, -1));
+		break;
+	case 3:
+		OK(utimensat(AT_FDCWD, "f", old, 0));
+		break;
+	case 4:
+		OK(futimens(fd, NULL));
+		break;
+	case 5:
+		OK(link("f", "g"));
+		break;
+	case 6:
+		OK(unlink("g"));
+		break;
+	case 7:
+		OK(rename("f", "h"));
+		OK(rename("h", "f"));
+		break;
+	case 8:
+		EQ(write(fd, "x", 1), 1);
+		break;
+	case 9:
+		OK(truncate("f", 5));
+		break;
+	}
+}
+
+/* Whatever was done before, and whether somebody looked. */
+TEST(each_change_moves_ctime)
+{
+	enum { KINDS = 10 };
+	struct timespec was;
+
+	put("f", "x");
+	int fd = OK(open("f", O_RDWR));
+	for (int i = 0; i < KINDS * KINDS; i++) {
+		int first = i / KINDS, then = i % KINDS;
+
+		if (then == 6 || first == 5 || then == 5 || first == 6)
+			continue; /* each other's */
+		next_tick();
+		OK(clock_gettime(CLOCK_REALTIME_COARSE, &was));
+		OK(truncate("f", 1));
+		one_change(first, fd);
+		CHECK(i & 1 || in_order(was, changed("f", false)));
+		next_tick();
+		OK(clock_gettime(CLOCK_REALTIME_COARSE, &was));
+		one_change(then, fd);
+		CHECK(in_order(was, changed("f", false)));
+		CHECK(in_order(was, changed("f", false)));
+	}
+	next_tick();
+	for (int k = 5; k < 7; k++) {
+		OK(clock_gettime(CLOCK_REALTIME_COARSE, &was));
+		one_change(k, fd);
+		CHECK(in_order(was, changed("f", false)));
+		next_tick();
+	}
+}
+
 TEST(reading_links_and_directories_moves_atime)
 {
 	struct timespec old[2] = {{1000, 0}, {2000, 0}};
