@@ -7,7 +7,9 @@
  * path text and for "..", but is in no table.
  *
  * Invariants: hashed implies in parent->children; each dentry's mask is what
- * policy says of its present path; nothing is freed but in dentry_prune.
+ * policy says of its present path; nothing is freed but in dentry_prune. A
+ * directory's path text is remembered until any dentry moves, or until it is
+ * freed itself: while it lives all above it do.
  * Trees can be deeper than the stack: no recursion here.
  */
 #include "core.h"
@@ -136,14 +138,23 @@ static void dentry_drop_inode(struct dentry *d)
 	inode_put(inode);
 }
 
+static struct dirtext *dirtext_of(const struct dentry *d)
+{
+	/* dentries lie some 128 bytes apart or more */
+	return &d->vfs->dirtexts[((uintptr_t)d >> 7) % DIRTEXTS];
+}
+
 static void dentry_free(struct dentry *d)
 {
 	struct dentry *parent = d->parent;
+	struct dirtext *text = dirtext_of(d);
 
 	BUG_ON(d->refs || !list_empty(&d->children));
 	dentry_unhash(d);
 	dentry_unpark(d);
 	dentry_drop_inode(d);
+	if (text->dir == d)
+		text->dir = NULL;
 	free(d->name);
 	free(d);
 	dentry_put(parent);
@@ -190,8 +201,8 @@ static char *path_backwards(const struct dentry *d, const struct dentry *root,
 	return p;
 }
 
-ssize_t dentry_path(const struct dentry *d, const struct dentry *root,
-		    char *buf, size_t size)
+static ssize_t path_slow(const struct dentry *d, const struct dentry *root,
+			 char *buf, size_t size)
 {
 	static const char deleted[] = " (deleted)";
 	static const char unreachable[] = "(unreachable)";
@@ -220,6 +231,44 @@ ssize_t dentry_path(const struct dentry *d, const struct dentry *root,
 	len = (size_t)(buf + size - 1 - p);
 	memmove(buf, p, len + 1);
 	return (ssize_t)len;
+}
+
+/* The text of dir, if it lies below root and is not too long. That a directory
+ * is deleted its path says, but not the path of what is in it. */
+static const struct dirtext *dirtext_get(const struct dentry *dir,
+					 const struct dentry *root)
+{
+	struct dirtext *t = dirtext_of(dir);
+	char *end = t->text + sizeof(t->text), *p;
+	bool outside = false;
+
+	if (t->dir == dir && t->root == root && t->moves == dir->vfs->moves)
+		return t;
+	t->dir = NULL;
+	p = path_backwards(dir, root, t->text, end, &outside);
+	if (!p || outside)
+		return NULL;
+	t->len = dir == root || !dir->parent ? 0 : (size_t)(end - p);
+	memmove(t->text, p, t->len);
+	t->dir = dir;
+	t->root = root;
+	t->moves = dir->vfs->moves;
+	return t;
+}
+
+ssize_t dentry_path(const struct dentry *d, const struct dentry *root,
+		    char *buf, size_t size)
+{
+	const struct dirtext *t = NULL;
+
+	if (d->parent && d != root && !dentry_deleted(d))
+		t = dirtext_get(d->parent, root);
+	if (!t || t->len + d->len + 2 > size)
+		return path_slow(d, root, buf, size);
+	memcpy(buf, t->text, t->len);
+	buf[t->len] = '/';
+	memcpy(buf + t->len + 1, d->name, d->len + 1u);
+	return (ssize_t)(t->len + 1 + d->len);
 }
 
 static size_t dentry_path_size(const struct dentry *d, size_t more)
@@ -495,6 +544,7 @@ static void dentry_place(struct dentry *d, struct dentry *parent, char *name,
 	d->name = name;
 	d->len = (unsigned short)len;
 	d->parent = dentry_get(parent);
+	d->vfs->moves++;
 	dentry_put(old);
 	dentry_hash_in(d);
 	dentry_masks_again(d);

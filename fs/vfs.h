@@ -76,6 +76,15 @@ struct vcred {
 
 struct vfs_making; /* vfs_fs.h */
 
+/* Where the last component of a path is, or was to be made: what a record says
+ * of a name that leads nowhere. One is filled by each walk of its very path. */
+struct vfs_trail {
+	const char *path;   /* the caller's; NULL: unused */
+	struct dentry *dir; /* counted; NULL: no walk came so far */
+};
+
+#define VFS_TRAILS 2 /* a call names two paths at most */
+
 /*
  * One caller's view for one operation. refused_* are outputs: set when an
  * errno came from a policy verdict and not from the file system itself.
@@ -105,6 +114,7 @@ struct vfs_ctx {
 	 * been taken in; whose attributes the host has just told. */
 	bool host_heard;
 	const struct inode *host_told;
+	struct vfs_trail *trail; /* VFS_TRAILS of them, or NULL */
 };
 
 /* What a path operation starts from. */

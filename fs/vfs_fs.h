@@ -244,6 +244,17 @@ gid_t vfs_new_gid(const struct vfs_ctx *ctx, const struct dentry *dir);
 
 struct store;
 
+#define DIRTEXTS     32 /* a power of two */
+#define DIRTEXT_SIZE 232
+
+/* The path of a directory, for the paths of what is in it; dentry.c. */
+struct dirtext {
+	const struct dentry *dir, *root; /* not counted; NULL: unused */
+	uint64_t moves;			 /* good while vfs.moves is that */
+	size_t len;
+	char text[DIRTEXT_SIZE];
+};
+
 struct vfs {
 	struct vfs_config cfg;	/* store_fd belongs to the store */
 	struct store *store;	/* owned; vfs_store() */
@@ -252,6 +263,8 @@ struct vfs {
 	struct list dead;	/* unused and unhashed: freed by dentry_prune */
 	size_t lru_count, lru_max;
 	struct dentry *root;
+	uint64_t moves; /* of dentries to another place */
+	struct dirtext dirtexts[DIRTEXTS];
 	struct list supers;
 	unsigned next_dev;
 	uint64_t next_mnt_id;

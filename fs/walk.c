@@ -356,6 +356,19 @@ static int walk_start(struct walk *w, const struct vfs_at *at)
 	return 0;
 }
 
+static void walk_note(const struct walk *w, const struct vfs_at *at)
+{
+	struct vfs_trail *t = w->ctx->trail, *end = t + VFS_TRAILS;
+
+	for (; t < end; t++) {
+		if (t->path != at->path)
+			continue;
+		dentry_get(w->d);
+		dentry_put(t->dir);
+		t->dir = w->d;
+	}
+}
+
 int walk_parent(struct walk *w, struct vfs_ctx *ctx, const struct vfs_at *at,
 		unsigned flags)
 {
@@ -374,7 +387,11 @@ int walk_parent(struct walk *w, struct vfs_ctx *ctx, const struct vfs_at *at,
 	if (strnlen(at->path, PATH_LEN_MAX) == PATH_LEN_MAX)
 		return -ENAMETOOLONG;
 	err = walk_start(w, at);
-	return err ? err : walk_components(w, at->path);
+	if (!err)
+		err = walk_components(w, at->path);
+	if (!err && ctx->trail)
+		walk_note(w, at);
+	return err;
 }
 
 int walk_again(struct walk *w)

@@ -262,6 +262,90 @@ Test(walk, a_forgotten_name_is_asked_for_again)
 	vref_put(&x);
 }
 
+/* Paths that were asked for before must not be what is told afterwards. */
+Test(walk, a_path_follows_its_directories_when_they_move)
+{
+	struct vfs_at d = {NULL, "/a/b"}, to = {NULL, "/c/moved"};
+	char where[4096];
+
+	cr_assert_eq(mk("/a") | mk("/a/b") | mk("/a/b/d") | mk("/c"), 0);
+	cr_assert_eq(mk("/a/b/d/x") | mk("/c/moved") | mk("/c/moved/y"), 0);
+	cr_assert_eq(look("/a/b/d/x", 0, where), 0);
+	cr_assert_str_eq(where, "/a/b/d/x");
+	cr_assert_eq(look("/c/moved/y", 0, where), 0);
+	cr_assert_eq(vfs_rename(&ctx, &d, &to, RENAME_EXCHANGE), 0);
+	cr_assert_eq(look("/c/moved/d/x", 0, where), 0);
+	cr_assert_str_eq(where, "/c/moved/d/x");
+	cr_assert_eq(look("/a/b/y", 0, where), 0);
+	cr_assert_str_eq(where, "/a/b/y");
+	d.path = "/a/n";
+	cr_assert_eq(vfs_rename(&ctx, &to, &d, 0), 0);
+	cr_assert_eq(look("/a/n/d/x", 0, where), 0);
+	cr_assert_str_eq(where, "/a/n/d/x");
+}
+
+/* As seen from a root, and from another one: neither is the other's. */
+Test(walk, a_path_is_of_the_root_that_asks)
+{
+	struct vfs_at r = {NULL, "/r"}, x = {NULL, "/r/d/x"};
+	struct vref root = {NULL, NULL}, ref = {NULL, NULL};
+	char where[4096];
+
+	cr_assert_eq(mk("/r") | mk("/r/d") | mk("/r/d/x"), 0);
+	cr_assert_eq(vfs_lookup(&ctx, &r, 0, &root), 0);
+	cr_assert_eq(vfs_lookup(&ctx, &x, 0, &ref), 0);
+	for (int i = 0; i < 2; i++) {
+		cr_assert(dentry_path(ref.dentry, NULL, where, 4096) > 0);
+		cr_assert_str_eq(where, "/r/d/x");
+		cr_assert(dentry_path(ref.dentry, root.dentry, where, 4096) >
+			  0);
+		cr_assert_str_eq(where, "/d/x");
+	}
+	cr_assert(dentry_path(root.dentry, ref.dentry, where, 4096) > 0);
+	cr_assert_str_eq(where, "(unreachable)/r");
+	vref_put(&root);
+	vref_put(&ref);
+}
+
+/* Directories that are freed leave their addresses to others. */
+Test(walk, a_path_is_not_that_of_a_directory_that_was_there_before)
+{
+	char dir[32], path[48], where[4096];
+
+	for (int i = 0; i < 2000; i++) {
+		struct vfs_at a = {NULL, path};
+
+		snprintf(dir, sizeof(dir), "/dir%d", i);
+		snprintf(path, sizeof(path), "%s/x", dir);
+		cr_assert_eq(mk(dir) | mk(path), 0);
+		cr_assert_eq(look(path, 0, where), 0);
+		cr_assert_str_eq(where, path);
+		cr_assert_eq(vfs_rmdir(&ctx, &a), 0);
+		a.path = dir;
+		cr_assert_eq(vfs_rmdir(&ctx, &a), 0);
+	}
+}
+
+Test(walk, a_trail_says_where_the_last_name_was_looked_for)
+{
+	struct vfs_trail trail[VFS_TRAILS] = {0};
+	struct vfs_at from = {NULL, "/sl"}, to = {NULL, "/sl/../new"};
+	char where[4096];
+
+	cr_assert_eq(mk("/real") | mk("/real/in"), 0);
+	cr_assert_eq(sym("real/in", "/sl"), 0);
+	trail[0].path = from.path;
+	trail[1].path = to.path;
+	ctx.trail = trail;
+	cr_assert_eq(vfs_rename(&ctx, &from, &to, 0), 0);
+	ctx.trail = NULL;
+	cr_assert_eq(trail[0].dir, vfs_root(vfs));
+	cr_assert(dentry_path(trail[1].dir, NULL, where, 4096) > 0);
+	cr_assert_str_eq(where, "/real");
+	dentry_put(trail[0].dir);
+	dentry_put(trail[1].dir);
+}
+
 Test(walk, trees_may_be_far_deeper_than_a_path)
 {
 	struct vfs_at a = {NULL, "d"};
