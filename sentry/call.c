@@ -22,7 +22,7 @@
 
 #include <fcntl.h>
 
-enum { CALL_POOL = 32, CALL_ARGS_TEXT = 32u << 10 };
+enum { CALL_POOL = 32, CALL_ARGS_TEXT = 64u << 10 };
 
 static struct {
 	pthread_mutex_t lock;
@@ -99,17 +99,33 @@ void call_free(struct call *c)
 	free(c);
 }
 
-void *call_alloc(struct call *c, size_t size)
+static size_t call_arena_at(const struct call *c)
 {
-	size_t at = (c->arena_used + 15) & ~(size_t)15;
+	return (c->arena_used + 15) & ~(size_t)15;
+}
+
+void *call_room(struct call *c, size_t size)
+{
+	size_t at = call_arena_at(c);
 
 	if (size > CALL_ARENA || at > CALL_ARENA - size)
 		return NULL;
-	c->arena_used = at + size;
-	memset(c->arena + at, 0, size < 256 ? size : 256);
-	if (size > 256)
-		memset(c->arena + at + 256, 0, size - 256);
 	return c->arena + at;
+}
+
+void call_keep(struct call *c, size_t size)
+{
+	c->arena_used = call_arena_at(c) + size;
+}
+
+void *call_alloc(struct call *c, size_t size)
+{
+	void *p = call_room(c, size);
+
+	if (!p)
+		return NULL;
+	call_keep(c, size);
+	return memset(p, 0, size);
 }
 
 int call_read(struct call *c, gaddr_t addr, void *buf, size_t len)

@@ -78,6 +78,7 @@ struct call {
 	const char *resolved[6]; /* virtual paths for the record, or NULL */
 	struct vref dirs[2];	 /* counted: what dirfds referred to */
 	struct vfs_at at[2];	 /* what call_at gave out, bases in dirs */
+	struct vfs_trail trail[VFS_TRAILS]; /* of at, where want_text */
 	unsigned nat;
 	bool is_plan; /* the stub asked for its plan */
 	bool decoded, want_text, finished;
@@ -97,6 +98,10 @@ void call_close_fds(struct call *c);
 /* Scratch memory of this call; gone at the reply. NULL if it does not fit
  * (a guest's size asked too much: return -ENOMEM). */
 void *call_alloc(struct call *c, size_t size);
+/* The same in two steps, and not zeroed: room for size bytes, or NULL; then how
+ * many of them are kept. Nothing else is allocated in between. */
+void *call_room(struct call *c, size_t size);
+void call_keep(struct call *c, size_t size);
 
 /* Guest memory, by process_vm_readv/writev: page protection is honoured.
  * -EFAULT. Never under the state lock longer than one copy. */

@@ -1,6 +1,5 @@
 /*
- * decode.h - the arguments of a call: copied once from the guest (law 1), and
- * shown in the audit stream.
+ * decode.h - the arguments of a call, copied once from the guest (law 1).
  */
 #ifndef CLOCHE_DECODE_H
 #define CLOCHE_DECODE_H
@@ -26,9 +25,5 @@ int argspec_next(const char **spec, struct argspec *out);
  * left NULL with the errno in c->arg_err: the handler decides when, in the
  * kernel's order of errors, it matters. */
 void decode_args(struct call *c);
-
-/* Appends the arguments as a JSON object: paths resolved where known, flags
- * by name, no addresses of output. */
-void decode_render(const struct call *c, struct strbuf *out);
 
 #endif

@@ -22,6 +22,7 @@
 #include "../sentry/outside.h"
 #include "../sentry/policy/policy.h"
 #include "../sentry/sentry.h"
+#include "argtext.h"
 #include "decode.h"
 #include "filter_args.h"
 #include "pathfd.h"
@@ -87,6 +88,10 @@ static void dispatch_drop_dirs(struct call *c)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(c->dirs); i++)
 		vref_put(&c->dirs[i]);
+	for (unsigned i = 0; i < c->nat; i++) {
+		dentry_put(c->trail[i].dir);
+		c->trail[i] = (struct vfs_trail){0};
+	}
 	c->nat = 0;
 }
 
@@ -110,8 +115,7 @@ static void dispatch_blame(struct call *c)
 	char *hint = call_alloc(c, HINT_MAX);
 	const char *path;
 
-	for (unsigned i = 0; i < c->nat; i++)
-		call_resolve_text(c, &c->at[i]);
+	call_resolve_texts(c);
 	path = c->ev.path;
 	for (int i = 0; i < 6 && !path; i++)
 		path = c->resolved[i];
@@ -128,10 +132,12 @@ static void dispatch_who(struct call *c)
 	const struct tgroup *tg = c->task->tg;
 	const char *exe = tg->exe_path;
 	size_t size = exe ? strlen(exe) + 1 : 0;
-	char *copy = exe ? call_alloc(c, size) : NULL;
+	char *copy = exe ? call_room(c, size) : NULL;
 
-	if (copy)
+	if (copy) {
 		memcpy(copy, exe, size);
+		call_keep(c, size);
+	}
 	c->ev.exe = copy;
 	c->ev.pid = tgroup_vpid(c->task->tg);
 	c->ev.tid = task_vtid(c->task);
@@ -161,6 +167,24 @@ static bool dispatch_recorded(const struct call *c)
 	       (!c->by_fd || (c->row->flags & ROW_MUTATES));
 }
 
+/* A refusal is shown to a person as well, so its text is made at once. */
+static void dispatch_args(struct call *c)
+{
+	struct strbuf *b = &c->args_text;
+
+	strbuf_reset(b);
+	if (c->ev.verdict == AUDIT_DENY) {
+		argtext_json(c, b);
+		c->ev.args = b->data;
+		c->ev.args_len = b->len;
+		return;
+	}
+	c->ev.packed.path_at = argtext_pack(c, b);
+	c->ev.packed.data = b->data;
+	c->ev.packed.len = b->len;
+	c->ev.packed.render = argtext_render;
+}
+
 /* Fills the record, under the lock; true if it is to be written. */
 static bool dispatch_record(struct call *c, int64_t ret)
 {
@@ -169,6 +193,8 @@ static bool dispatch_record(struct call *c, int64_t ret)
 		dispatch_blame(c);
 	if (!dispatch_recorded(c))
 		return false;
+	if (c->want_text)
+		call_resolve_texts(c);
 	if (c->ev.verdict == AUDIT_ALLOW)
 		c->ev.verdict = dispatch_verdict(c, ret);
 	for (int i = 0; i < 6 && !c->ev.path; i++)
@@ -179,10 +205,7 @@ static bool dispatch_record(struct call *c, int64_t ret)
 		c->ev.call = "unknown";
 	if (c->task && !c->task->dead)
 		dispatch_who(c);
-	strbuf_reset(&c->args_text);
-	decode_render(c, &c->args_text);
-	c->ev.args = c->args_text.data;
-	c->ev.args_len = c->args_text.len;
+	dispatch_args(c);
 	c->ev.more = c->stack.data;
 	c->ev.more_len = c->stack.len;
 	c->ev.coalesce = c->ev.verdict == AUDIT_DENY || !c->row ||
@@ -219,9 +242,9 @@ static int64_t dispatch_end(struct call *c, int64_t ret)
 		return ret;
 	if (ret != CALL_DONE)
 		c->ev.ret = ret == CALL_CONTINUE ? 0 : ret;
-	c->ev.ns = (ret == CALL_DONE && c->answered_ns ? c->answered_ns
-						       : call_now_ns()) -
-		   c->start_ns;
+	c->ev.now = ret == CALL_DONE && c->answered_ns ? c->answered_ns
+						       : call_now_ns();
+	c->ev.ns = c->ev.now - c->start_ns;
 	audit_emit(c->s->audit, &c->ev);
 	return ret;
 }
@@ -244,9 +267,12 @@ static int64_t dispatch_run(struct call *c)
 		dispatch_reset(c);
 		dispatch_view(c);
 		c->want_text = s->cfg->audit && (c->row->flags & ROW_NAMES);
+		c->vfs.trail = c->want_text ? c->trail : NULL;
 		ret = c->row->handler(c);
 	}
 	if (ret == CALL_DEFERRED) {
+		if (c->want_text)
+			call_resolve_texts(c);
 		dispatch_drop_dirs(c); /* a released call is not finished */
 		sentry_unlock(s);
 		return ret;

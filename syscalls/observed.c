@@ -6,7 +6,7 @@
  */
 #include "../sentry/notify.h"
 #include "../sentry/sentry.h"
-#include "decode.h"
+#include "argtext.h"
 #include "table.h"
 
 /* Who made it, as far as the table still knows. Under the state lock. */
@@ -36,10 +36,11 @@ void dispatch_observed(struct sentry *s, const struct observed *o)
 	memcpy(c->args, o->args, sizeof(c->args));
 	c->row = sysrow_find(o->nr);
 	if (c->row) {
-		decode_render(c, &c->args_text);
+		ev->packed.path_at = argtext_pack(c, &c->args_text);
+		ev->packed.data = c->args_text.data;
+		ev->packed.len = c->args_text.len;
+		ev->packed.render = argtext_render;
 		ev->call = c->row->name;
-		ev->args = c->args_text.data;
-		ev->args_len = c->args_text.len;
 		ev->verdict = AUDIT_PASS;
 		ev->observed = true;
 		ev->coalesce = true;

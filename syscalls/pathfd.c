@@ -3,8 +3,9 @@
  *
  * The record of a call shows resolved paths: the object's own where it was
  * found; else its parent's, links resolved, and the last name; else what the
- * guest wrote, made absolute. That costs a second walk, done only where a
- * record will be written.
+ * guest wrote, made absolute. Where records are wanted the call's own walk says
+ * what the parent was (struct vfs_trail), so that the text is of what was
+ * decided on; a call that ended before any walk is walked for its text alone.
  */
 #include "pathfd.h"
 
@@ -102,9 +103,7 @@ static int at_base(struct call *c, gfd_t dirfd, struct vfs_at *at)
 	return 0;
 }
 
-/* call_at without the text for the record. */
-static int at_find(struct call *c, gfd_t dirfd, const char *path,
-		   struct vfs_at *at)
+int call_at(struct call *c, gfd_t dirfd, const char *path, struct vfs_at *at)
 {
 	int ret;
 
@@ -118,17 +117,9 @@ static int at_find(struct call *c, gfd_t dirfd, const char *path,
 	ret = at_base(c, dirfd, at);
 	if (ret)
 		return ret;
+	c->trail[c->nat].path = path;
 	c->at[c->nat++] = *at;
 	return 0;
-}
-
-int call_at(struct call *c, gfd_t dirfd, const char *path, struct vfs_at *at)
-{
-	int ret = at_find(c, dirfd, path, at);
-
-	if (ret == 0 && c->want_text)
-		call_resolve_text(c, at);
-	return ret;
 }
 
 int call_target(struct call *c, gfd_t dirfd, const char *path, unsigned flags,
@@ -150,14 +141,12 @@ int call_target(struct call *c, gfd_t dirfd, const char *path, unsigned flags,
 		at = (struct vfs_at){.path = ""};
 		return vfs_lookup(&c->vfs, &at, flags, &t->ref);
 	}
-	ret = at_find(c, dirfd, path, &at);
+	ret = call_at(c, dirfd, path, &at);
 	if (ret)
 		return ret;
 	ret = vfs_lookup(&c->vfs, &at, flags & ~VFS_EMPTY, &t->ref);
 	if (ret == 0)
 		call_resolved(c, path, &t->ref);
-	else if (c->want_text)
-		call_resolve_text(c, &at);
 	return ret;
 }
 
@@ -178,26 +167,19 @@ int call_ref(struct call *c, gfd_t dirfd, const char *path, unsigned flags,
 
 /* ---- text for the record --------------------------------------------- */
 
-static const char *text_keep(struct call *c, const char *text, size_t len)
-{
-	char *p = call_alloc(c, len + 1);
-
-	if (p)
-		memcpy(p, text, len + 1);
-	return p;
-}
-
 void call_resolved(struct call *c, const char *path, const struct vref *ref)
 {
-	char buf[PATH_LEN_MAX];
-	int arg = path_arg(c, path);
+	int arg = c->want_text && ref->dentry ? path_arg(c, path) : -1;
+	char *buf = arg < 0 ? NULL : call_room(c, PATH_LEN_MAX);
 	ssize_t n;
 
-	if (!c->want_text || arg < 0 || !ref->dentry)
+	if (!buf)
 		return;
-	n = dentry_path(ref->dentry, c->vfs.root, buf, sizeof(buf));
-	if (n >= 0)
-		c->resolved[arg] = text_keep(c, buf, (size_t)n);
+	n = dentry_path(ref->dentry, c->vfs.root, buf, PATH_LEN_MAX);
+	if (n < 0)
+		return;
+	call_keep(c, (size_t)n + 1);
+	c->resolved[arg] = buf;
 }
 
 /* Appends the components of path to the absolute buf, "." and ".." done by
@@ -223,17 +205,30 @@ static size_t text_join(char *buf, size_t len, size_t size, const char *path)
 	return len;
 }
 
+/* The directory that the call's own walk of path came to, or NULL. */
+static const struct dentry *text_trail(const struct call *c, const char *path)
+{
+	for (unsigned i = 0; i < c->nat; i++)
+		if (c->trail[i].path == path && c->trail[i].dir)
+			return c->trail[i].dir;
+	return NULL;
+}
+
 /* The directory that holds the last name of at, links resolved: the length
  * of its path in buf (0 for "/"), or negative. */
 static ssize_t text_parent(struct call *c, const struct vfs_at *at, size_t head,
 			   char *buf, size_t size)
 {
+	const struct dentry *known = text_trail(c, at->path);
 	AUTO_PUT_VREF struct vref ref = {0};
 	struct vfs_at up = {.base = at->base};
 	struct vfs_ctx ctx = c->vfs; /* a refusal here is not the call's */
 	char dir[PATH_LEN_MAX];
 	int ret;
 
+	if (known)
+		return dentry_path(known, c->vfs.root, buf, size);
+	ctx.trail = NULL;
 	memcpy(dir, at->path, head);
 	dir[head] = '\0';
 	up.path = head ? dir : ".";
@@ -259,33 +254,43 @@ static ssize_t text_base(struct call *c, const struct vfs_at *at, char *buf,
 	return dentry_path(d, c->vfs.root, buf, size);
 }
 
-void call_resolve_text(struct call *c, const struct vfs_at *at)
+static void text_resolve(struct call *c, const struct vfs_at *at)
 {
-	char buf[PATH_LEN_MAX];
 	int arg = path_arg(c, at->path);
 	size_t end = strlen(at->path), head, len;
 	const char *tail = at->path;
+	char *buf;
 	ssize_t n;
 
 	if (arg < 0 || c->resolved[arg])
+		return;
+	buf = call_room(c, PATH_LEN_MAX);
+	if (!buf)
 		return;
 	while (end > 1 && at->path[end - 1] == '/')
 		end--;
 	for (head = end; head && at->path[head - 1] != '/';)
 		head--;
-	n = text_parent(c, at, head, buf, sizeof(buf));
+	n = text_parent(c, at, head, buf, PATH_LEN_MAX);
 	if (n >= 0)
 		tail = at->path + head;
 	else
-		n = text_base(c, at, buf, sizeof(buf));
+		n = text_base(c, at, buf, PATH_LEN_MAX);
 	if (n < 0)
 		return;
 	len = (size_t)n;
 	if (len == 1 && buf[0] == '/')
 		len = 0;
-	len = text_join(buf, len, sizeof(buf), tail);
+	len = text_join(buf, len, PATH_LEN_MAX, tail);
 	if (!len)
 		buf[len++] = '/';
 	buf[len] = '\0';
-	c->resolved[arg] = text_keep(c, buf, len);
+	call_keep(c, len + 1);
+	c->resolved[arg] = buf;
+}
+
+void call_resolve_texts(struct call *c)
+{
+	for (unsigned i = 0; i < c->nat; i++)
+		text_resolve(c, &c->at[i]);
 }

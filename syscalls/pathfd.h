@@ -69,8 +69,9 @@ static inline unsigned call_at_flags(int at_flags)
 
 /* For the record: the path of what argument `path` turned out to be. */
 void call_resolved(struct call *c, const char *path, const struct vref *ref);
-/* For the record, where only the parent is known to exist, or nothing. Done
- * by call_at where records are wanted, by dispatch for a refusal. */
-void call_resolve_text(struct call *c, const struct vfs_at *at);
+/* For the record, of all that call_at gave out and that was not found: where
+ * only the parent is known to exist, or nothing. For dispatch, with the lock,
+ * before the call forgets its directories. */
+void call_resolve_texts(struct call *c);
 
 #endif

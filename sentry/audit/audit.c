@@ -7,6 +7,11 @@
  * the lock, writes, and closes the block with a chain record, so all that has
  * reached the destination is under the chain.
  *
+ * A wake-up is dear to who gives it (another processor's is tens of
+ * microseconds on a virtual machine), and emitters are on the way of a call. So
+ * a writer that has work looks for more by itself, every AUDIT_TICK_MS, and is
+ * woken only from idleness, by AUDIT_QUEUE_WAKE full batches, and to flush.
+ *
  * LAW: a record is never dropped. When the queue is full emitters wait; the
  *   tracer does not (ptrace stops would deadlock with it) and its batches
  *   queue without bound. When the destination fails for good, the failure is
@@ -28,34 +33,44 @@
 #include "batch.h"
 #include "chain.h"
 #include "denials.h"
+#include "format.h"
 #include "sink.h"
 
 enum {
-	AUDIT_QUEUE_MAX = 4, /* full batches before emitters wait */
+	AUDIT_QUEUE_WAKE = 4, /* full batches before the writer is woken */
+	AUDIT_QUEUE_MAX = 12, /* and before emitters wait */
+	AUDIT_SPARE_MAX = 4,  /* empty batches kept */
 	AUDIT_DELAY_MS = 100,
+	AUDIT_TICK_MS = 10,
 };
+
+#define MS_NS 1000000ull
 
 struct audit {
 	pthread_mutex_t lock;
 	pthread_cond_t work, done; /* for the writer; for those who wait */
-	struct batch *open;	   /* under lock */
+	struct batch *open;	   /* not full; under lock */
 	struct list queue;	   /* full batches, under lock */
-	size_t queued;		   /* under lock */
-	uint64_t handed, written;  /* batches, under lock */
-	uint64_t count;		   /* events, under lock */
-	unsigned flushing;	   /* waiters that want all out, under lock */
-	bool started, stopping;	   /* under lock */
-	bool inlined;		   /* audit_flush writes itself; under lock */
-	int error;		   /* under lock */
-	struct denials denials;	   /* under lock */
+	struct list spare;	   /* empty ones, under lock */
+	size_t queued, spares;	   /* under lock */
+	bool asleep; /* the writer, until it is woken; under lock */
+	uint64_t handed, written; /* batches, under lock */
+	uint64_t count;		  /* events, under lock */
+	unsigned flushing;	  /* waiters that want all out, under lock */
+	bool started, stopping;	  /* under lock */
+	bool inlined;		  /* audit_flush writes itself; under lock */
+	int error;		  /* under lock */
+	struct denials denials;	  /* under lock */
 	void (*on_failure)(void *arg, int err);
 	void *on_failure_arg;
 	/* the writer's, or of who writes in its place (inlined), and
 	 * audit_close's after the join */
 	pthread_t writer;
 	struct chain chain;
+	struct format format;
 	struct strbuf line;
 	uint64_t seq;
+	bool lively; /* full batches came lately */
 	int fd, head_fd;
 	char *id, *sink;
 };
@@ -129,9 +144,11 @@ int audit_open(const char *sink, const char *id, int head_fd,
 	pthread_cond_init(&a->done, NULL);
 	pthread_condattr_destroy(&attr);
 	list_init(&a->queue);
+	list_init(&a->spare);
 	denials_init(&a->denials);
 	strbuf_init(&a->line, SIZE_MAX / 2);
 	a->id = xstrdup(id);
+	format_init(&a->format, id);
 	a->sink = xstrdup(sink ? sink : "none");
 	*out = a;
 	return 0;
@@ -162,7 +179,7 @@ static int audit_write_batch(struct audit *a, const struct batch *b)
 
 	strbuf_reset(&a->line);
 	for (size_t i = 0; i < b->count; i++)
-		record_format(&b->rec[i], ++a->seq, a->id, &a->line);
+		format_record(&a->format, b, &b->rec[i], ++a->seq, &a->line);
 	audit_put_chain(a, from, 0);
 	return sink_write(a->fd, a->line.data, a->line.len);
 }
@@ -176,31 +193,77 @@ static void audit_hand_over(struct audit *a)
 	a->open = NULL;
 }
 
+/* Called with the lock, as the two below. */
+static struct batch *audit_take_spare(struct audit *a)
+{
+	struct batch *b;
+
+	if (list_empty(&a->spare))
+		return batch_new();
+	b = list_entry(a->spare.next, struct batch, link);
+	list_del(&b->link);
+	a->spares--;
+	return b;
+}
+
+static void audit_give_spare(struct audit *a, struct batch *b)
+{
+	if (a->spares == AUDIT_SPARE_MAX) {
+		batch_free(b);
+		return;
+	}
+	batch_reset(b);
+	list_add_tail(&a->spare, &b->link);
+	a->spares++;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Until somebody wakes the writer, or there may be work by itself. */
+static void audit_doze(struct audit *a)
+{
+	uint64_t tick = now_ns() + AUDIT_TICK_MS * MS_NS;
+	uint64_t until =
+		a->open ? a->open->born + AUDIT_DELAY_MS * MS_NS : UINT64_MAX;
+	struct timespec ts;
+
+	if (a->lively && tick < until)
+		until = tick;
+	if (until == UINT64_MAX) {
+		a->asleep = true;
+		pthread_cond_wait(&a->work, &a->lock);
+		a->asleep = false;
+		return;
+	}
+	ts.tv_sec = (time_t)(until / 1000000000u);
+	ts.tv_nsec = (long)(until % 1000000000u);
+	(void)pthread_cond_timedwait(&a->work, &a->lock, &ts);
+	/* after a whole tick with no full batch it need not look so often */
+	a->lively = !list_empty(&a->queue);
+}
+
+static bool audit_open_due(const struct audit *a)
+{
+	return a->open && (a->flushing || a->stopping ||
+			   now_ns() >= a->open->born + AUDIT_DELAY_MS * MS_NS);
+}
+
 /* Waits for work; false when there is none and the stream is closing. */
 static bool audit_wait_work(struct audit *a)
 {
-	struct timespec until;
-	bool armed = false;
-
 	while (list_empty(&a->queue)) {
-		if (a->open && (a->flushing || a->stopping)) {
+		if (audit_open_due(a))
 			audit_hand_over(a);
-		} else if (a->stopping) {
+		else if (a->stopping)
 			return false;
-		} else if (!a->open) {
-			pthread_cond_wait(&a->work, &a->lock);
-			armed = false;
-		} else if (!armed) {
-			clock_gettime(CLOCK_MONOTONIC, &until);
-			until.tv_nsec += AUDIT_DELAY_MS * 1000000L;
-			until.tv_sec += until.tv_nsec / 1000000000L;
-			until.tv_nsec %= 1000000000L;
-			armed = true;
-		} else if (pthread_cond_timedwait(&a->work, &a->lock, &until) ==
-				   ETIMEDOUT &&
-			   a->open) {
-			audit_hand_over(a);
-		}
+		else
+			audit_doze(a);
 	}
 	return true;
 }
@@ -238,8 +301,8 @@ static void *audit_writer(void *arg)
 			if (err)
 				audit_fail(a, err);
 		}
-		batch_free(b);
 		pthread_mutex_lock(&a->lock);
+		audit_give_spare(a, b);
 		a->written++;
 		pthread_cond_broadcast(&a->done);
 	}
@@ -263,8 +326,8 @@ static void audit_start(struct audit *a)
 
 /* ---- emitters -------------------------------------------------------- */
 
-/* Makes sure that there is an open batch with room. Called with the lock,
- * which it may drop while it waits. False: the stream has failed. */
+/* Makes sure that there is an open batch. Called with the lock, which it may
+ * drop while it waits. False: the stream has failed. */
 static bool audit_room(struct audit *a, bool may_wait)
 {
 	if (!a->started && !a->error)
@@ -272,35 +335,26 @@ static bool audit_room(struct audit *a, bool may_wait)
 	for (;;) {
 		if (a->error)
 			return false;
-		if (a->open && !batch_full(a->open))
-			return true;
-		if (a->queued >= AUDIT_QUEUE_MAX && may_wait) {
-			pthread_cond_wait(&a->done, &a->lock);
-			continue;
-		}
 		if (a->open)
-			audit_hand_over(a);
-		a->open = batch_new();
-		pthread_cond_signal(&a->work);
-		return true;
+			return true;
+		if (a->queued < AUDIT_QUEUE_MAX || !may_wait)
+			break;
+		pthread_cond_wait(&a->done, &a->lock);
 	}
+	a->open = audit_take_spare(a);
+	return true;
 }
 
 static void audit_record(struct audit *a, const struct audit_event *ev)
 {
-	bool merge = ev->coalesce || ev->verdict == AUDIT_DENY;
-	uint64_t hash = merge ? batch_hash(ev) | 1 : 0;
-
-	if (merge && a->open && batch_merge(a->open, ev, hash))
-		return;
 	if (!audit_room(a, !ev->tracer))
 		return;
-	/* the open batch may be another than before the wait */
-	if (merge && batch_merge(a->open, ev, hash))
-		return;
-	batch_add(a->open, ev, hash);
+	batch_add(a->open, ev, ev->coalesce || ev->verdict == AUDIT_DENY);
 	if (batch_full(a->open))
+		audit_hand_over(a);
+	if (a->asleep || a->queued >= AUDIT_QUEUE_WAKE)
 		pthread_cond_signal(&a->work);
+	a->asleep = false;
 }
 
 void audit_emit(struct audit *a, const struct audit_event *ev)
@@ -340,8 +394,8 @@ static void audit_write_open(struct audit *a)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (err)
 		audit_fail(a, err);
-	batch_free(b);
 	pthread_mutex_lock(&a->lock);
+	audit_give_spare(a, b);
 	a->inlined = false;
 	a->written++;
 	pthread_cond_broadcast(&a->done);
@@ -446,6 +500,9 @@ void audit_close(struct audit *a, int status)
 	auto_close_fd(&a->head_fd);
 	if (a->open)
 		batch_free(a->open);
+	list_for_each_safe (l, &a->spare)
+		batch_free(list_entry(l, struct batch, link));
+	format_fini(&a->format);
 	denials_fini(&a->denials);
 	strbuf_fini(&a->line);
 	free(a->id);

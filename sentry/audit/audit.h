@@ -24,12 +24,30 @@ enum audit_verdict {
 
 struct audit;
 
+struct audit_span {
+	size_t at, len;
+};
+
+/* Arguments of which the text is yet to be made: the writer's work, for which
+ * nobody waits. */
+struct audit_packed {
+	const char *data; /* of another call it has other bytes */
+	size_t len;
+	size_t path_at; /* where in data the event's path is, too, with its NUL;
+			 * 0: nowhere. Not the first byte, therefore */
+	/* Appends them to out as a JSON object. Where it put the string that is
+	 * at path_at goes into *path; untouched without one. Any thread. */
+	void (*render)(const struct audit_packed *args, struct strbuf *out,
+		       struct audit_span *path);
+};
+
 struct audit_event {
 	const char *call; /* "openat", or a lifecycle kind: "start", "exec" */
 	pid_t pid, tid, ppid; /* as the guest sees them (pid namespace) */
 	const char *exe;      /* virtual path of the program; may be NULL */
 	const char *args; /* a JSON object's text, or NULL; built by decode */
 	size_t args_len;
+	struct audit_packed packed; /* in place of args; render NULL: none */
 	const char *path; /* main resolved path, NULL if none: for coalescing
 			   * and for the refusal lines */
 	enum audit_verdict verdict;
@@ -37,6 +55,7 @@ struct audit_event {
 	const char *hint; /* option that would allow it, or NULL */
 	int64_t ret;	  /* >= 0: "ret"; -errno: "errno" (name) */
 	uint64_t ns;	  /* time in the sentry */
+	uint64_t now;	  /* CLOCK_MONOTONIC, if it was just read; or 0 */
 	bool coalesce;	  /* may be merged with identical ones */
 	bool probe;	  /* a refusal that every program expects: recorded,
 			   * but no line at the end of the run */

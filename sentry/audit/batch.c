@@ -2,7 +2,8 @@
  * batch.c - see batch.h.
  *
  * The emitter's side is on the path of every call: a merge costs two hashes
- * of short strings, one probe and two comparisons.
+ * of short strings, one probe and two comparisons; a new record a few copies
+ * into memory that is there already. No text is made here.
  */
 #include "batch.h"
 
@@ -10,98 +11,126 @@
 
 #include "../base/hash.h"
 
-enum { CHUNK_SIZE = 16 << 10 };
-
-struct chunk {
-	struct list link;
-	size_t used, size;
-	char data[];
-};
-
-static struct chunk *chunk_new(struct batch *b, size_t size)
-{
-	struct chunk *c = xmalloc(sizeof(*c) + size);
-
-	c->used = 0;
-	c->size = size;
-	list_add_tail(&b->text, &c->link);
-	return c;
-}
+enum { TEXT_FIRST = 32 << 10, TEXT_KEPT = 128 << 10 };
 
 struct batch *batch_new(void)
 {
 	struct batch *b = xmalloc(sizeof(*b));
 
-	list_init(&b->link);
-	list_init(&b->text);
-	b->count = 0;
-	b->bytes = 0;
-	memset(b->slot, 0, sizeof(b->slot));
+	b->text = NULL;
+	b->text_size = 0;
+	batch_reset(b);
 	return b;
+}
+
+void batch_reset(struct batch *b)
+{
+	list_init(&b->link);
+	b->count = 0;
+	b->born = b->epoch = 0;
+	if (!b->text || b->text_size > TEXT_KEPT) {
+		free(b->text);
+		b->text_size = TEXT_FIRST;
+		b->text = xmalloc(b->text_size);
+	}
+	b->text_len = 1; /* at 0 there is nothing */
+	memset(b->slot, 0, sizeof(b->slot));
 }
 
 void batch_free(struct batch *b)
 {
-	list_for_each_safe (l, &b->text)
-		free(list_entry(l, struct chunk, link));
+	free(b->text);
 	free(b);
 }
 
 bool batch_full(const struct batch *b)
 {
-	return b->count == CHAIN_BLOCK_MAX || b->bytes >= BATCH_BYTES;
+	return b->count == CHAIN_BLOCK_MAX || b->text_len >= BATCH_BYTES;
 }
 
-static const char *batch_copy(struct batch *b, const char *s, size_t len)
+static void batch_grow(struct batch *b, size_t len)
 {
-	struct chunk *c = NULL;
-	char *p;
-
-	if (!list_empty(&b->text))
-		c = list_entry(b->text.prev, struct chunk, link);
-	if (!c || c->size - c->used < len + 1)
-		c = chunk_new(b, len + 1 > CHUNK_SIZE ? len + 1 : CHUNK_SIZE);
-	p = c->data + c->used;
-	memcpy(p, s, len);
-	p[len] = '\0';
-	c->used += len + 1;
-	b->bytes += len + 1;
-	return p;
+	while (b->text_size - b->text_len < len)
+		b->text_size *= 2;
+	b->text = realloc(b->text, b->text_size);
+	BUG_ON(!b->text);
 }
 
-static const char *batch_copy_str(struct batch *b, const char *s)
+/* With a NUL after it. */
+static batch_at_t batch_copy(struct batch *b, const void *s, size_t len)
 {
-	return s && *s ? batch_copy(b, s, strlen(s)) : NULL;
+	size_t at = b->text_len;
+
+	BUG_ON(len >= UINT32_MAX - BATCH_BYTES);
+	if (b->text_size - at < len + 1)
+		batch_grow(b, len + 1);
+	memcpy(b->text + at, s, len);
+	b->text[at + len] = '\0';
+	b->text_len = at + len + 1;
+	return (batch_at_t)at;
 }
 
-uint64_t batch_hash(const struct audit_event *ev)
+static batch_at_t batch_copy_str(struct batch *b, const char *s)
 {
-	const char *path = ev->path ? ev->path : "";
-	uint64_t h = hash_bytes(path, strlen(path), (uint64_t)ev->ret);
+	return s && *s ? batch_copy(b, s, strlen(s)) : 0;
+}
 
-	if (ev->args)
-		h ^= hash_bytes(ev->args, ev->args_len, (uint64_t)ev->tid);
+static const void *event_args(const struct audit_event *ev, size_t *len)
+{
+	if (ev->packed.render) {
+		*len = ev->packed.len;
+		return ev->packed.data;
+	}
+	*len = ev->args ? ev->args_len : 0;
+	return ev->args;
+}
+
+/* Packed arguments of other calls differ, and hold the path mostly. */
+static uint64_t batch_hash(const struct audit_event *ev)
+{
+	uint64_t h = (uint64_t)ev->tid << 3 | ev->verdict;
+	size_t len;
+	const void *args = event_args(ev, &len);
+
+	if (len)
+		h = hash_bytes(args, len, h);
+	if (!ev->packed.render)
+		h = hash_bytes(ev->call, strlen(ev->call), h);
+	if (ev->path && !ev->packed.path_at)
+		h = hash_bytes(ev->path, strlen(ev->path), h);
 	if (ev->more_len)
-		h ^= hash_bytes(ev->more, ev->more_len, 1);
-	return h ^ hash_bytes(ev->call, strlen(ev->call),
-			      (uint64_t)ev->tid << 3 | ev->verdict);
+		h = hash_bytes(ev->more, ev->more_len, h);
+	return h ^ (uint64_t)ev->ret;
 }
 
-static bool same_str(const char *kept, const char *s)
+static bool same_str(const struct batch *b, batch_at_t kept, const char *s)
 {
-	return strcmp(kept ? kept : "", s ? s : "") == 0;
+	if (!kept || !s || !*s)
+		return !kept && (!s || !*s);
+	return strcmp(b->text + kept, s) == 0;
 }
 
-static bool record_same(const struct record *r, const struct audit_event *ev)
+static bool same_bytes(const struct batch *b, batch_at_t at, size_t kept,
+		       const void *data, size_t len)
 {
-	return r->pid == ev->pid && r->tid == ev->tid && r->ret == ev->ret &&
-	       r->verdict == ev->verdict &&
-	       r->args_len == (ev->args ? ev->args_len : 0) &&
-	       (!r->args_len || memcmp(r->args, ev->args, r->args_len) == 0) &&
-	       r->observed == ev->observed && r->more_len == ev->more_len &&
-	       (!r->more_len || memcmp(r->more, ev->more, r->more_len) == 0) &&
-	       same_str(r->call, ev->call) && same_str(r->path, ev->path) &&
-	       same_str(r->rule, ev->rule) && same_str(r->exe, ev->exe);
+	return kept == len && (!len || !memcmp(b->text + at, data, len));
+}
+
+static bool record_same(const struct batch *b, const struct record *r,
+			const struct audit_event *ev)
+{
+	size_t len;
+	const void *args = event_args(ev, &len);
+
+	return r->pid == ev->pid && r->tid == ev->tid && r->ppid == ev->ppid &&
+	       r->ret == ev->ret && r->verdict == ev->verdict &&
+	       r->observed == ev->observed && r->render == ev->packed.render &&
+	       same_bytes(b, r->args, r->args_len, args, len) &&
+	       same_bytes(b, r->more, r->more_len, ev->more, ev->more_len) &&
+	       (r->render || same_str(b, r->call, ev->call)) &&
+	       (r->path_at ? r->path_at == ev->packed.path_at
+			   : same_str(b, r->path, ev->path)) &&
+	       same_str(b, r->rule, ev->rule) && same_str(b, r->exe, ev->exe);
 }
 
 /* The slot of an identical record, or the free one where it would go. */
@@ -117,31 +146,65 @@ static uint16_t *batch_probe(struct batch *b, const struct audit_event *ev,
 		if (!b->slot[i])
 			return &b->slot[i];
 		r = &b->rec[b->slot[i] - 1];
-		if (r->hash == hash && record_same(r, ev))
+		if (r->hash == hash && record_same(b, r, ev))
 			return &b->slot[i];
 	}
 }
 
-bool batch_merge(struct batch *b, const struct audit_event *ev, uint64_t hash)
+static uint64_t clock_ns(clockid_t clock)
 {
-	uint16_t slot = *batch_probe(b, ev, hash);
+	struct timespec ts;
 
-	if (!slot)
-		return false;
-	b->rec[slot - 1].n++;
-	b->rec[slot - 1].ns += ev->ns;
-	return true;
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-void batch_add(struct batch *b, const struct audit_event *ev, uint64_t hash)
+/* When it was. One clock is read for a record, and the emitter has done that:
+ * how the other one differs is asked once a batch, a tenth of a second. */
+static uint64_t batch_time(struct batch *b, const struct audit_event *ev)
 {
+	uint64_t now = ev->now ? ev->now : clock_ns(CLOCK_MONOTONIC);
+
+	if (!b->born) {
+		b->born = now;
+		b->epoch = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	}
+	return now + b->epoch;
+}
+
+/* Most records are of the same few programs and calls as those before. */
+static batch_at_t batch_again(struct batch *b, batch_at_t last, const char *s)
+{
+	if (last && s && strcmp(b->text + last, s) == 0)
+		return last;
+	return batch_copy_str(b, s);
+}
+
+static void record_args(struct batch *b, struct record *r,
+			const struct audit_event *ev)
+{
+	size_t len;
+	const void *args = event_args(ev, &len);
+
+	if (!len)
+		return;
+	r->args = batch_copy(b, args, len);
+	r->args_len = (uint32_t)len;
+	r->render = ev->packed.render;
+	if (r->render)
+		r->path_at = (uint32_t)ev->packed.path_at;
+}
+
+static void batch_append(struct batch *b, const struct audit_event *ev,
+			 uint64_t hash)
+{
+	const struct record none = {0};
+	const struct record *last = b->count ? &b->rec[b->count - 1] : &none;
 	struct record *r = &b->rec[b->count];
-	struct timespec now;
 
 	BUG_ON(batch_full(b));
-	clock_gettime(CLOCK_REALTIME, &now);
 	*r = (struct record){
-		.t = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+		.t = batch_time(b, ev),
 		.ns = ev->ns,
 		.n = 1,
 		.hash = hash,
@@ -149,123 +212,33 @@ void batch_add(struct batch *b, const struct audit_event *ev, uint64_t hash)
 		.pid = ev->pid,
 		.tid = ev->tid,
 		.ppid = ev->ppid,
-		.verdict = ev->verdict,
+		.verdict = (uint8_t)ev->verdict,
 		.observed = ev->observed,
-		.call = batch_copy(b, ev->call, strlen(ev->call)),
-		.exe = batch_copy_str(b, ev->exe),
-		.path = batch_copy_str(b, ev->path),
+		.call = batch_again(b, last->call, ev->call),
+		.exe = batch_again(b, last->exe, ev->exe),
 		.rule = batch_copy_str(b, ev->rule),
 	};
-	if (ev->args && ev->args_len) {
-		r->args = batch_copy(b, ev->args, ev->args_len);
-		r->args_len = ev->args_len;
-	}
+	record_args(b, r, ev);
+	r->path =
+		r->path_at ? r->args + r->path_at : batch_copy_str(b, ev->path);
 	if (ev->more_len) {
 		r->more = batch_copy(b, ev->more, ev->more_len);
-		r->more_len = ev->more_len;
+		r->more_len = (uint32_t)ev->more_len;
 	}
-	if (hash)
-		*batch_probe(b, ev, hash) = (uint16_t)(b->count + 1);
 	b->count++;
 }
 
-const char *audit_verdict_name(enum audit_verdict v)
+void batch_add(struct batch *b, const struct audit_event *ev, bool merge)
 {
-	static const char *const names[] = {
-		[AUDIT_ALLOW] = "allow",     [AUDIT_DENY] = "deny",
-		[AUDIT_EMULATE] = "emulate", [AUDIT_PASS] = "pass",
-		[AUDIT_ASK] = "ask",	     [AUDIT_LIMIT] = "limit",
-	};
+	uint64_t hash = merge ? batch_hash(ev) : 0;
+	uint16_t *slot = merge ? batch_probe(b, ev, hash) : NULL;
 
-	return (unsigned)v < ARRAY_SIZE(names) ? names[v] : "deny";
-}
-
-/* Most strings need no escape: those go in one piece. */
-static void put_json(struct strbuf *out, const char *s)
-{
-	size_t len = 0;
-
-	while (s[len] >= 0x20 && s[len] < 0x7f && s[len] != '"' &&
-	       s[len] != '\\')
-		len++;
-	if (s[len]) {
-		strbuf_json_string(out, s, len + strlen(s + len));
+	if (slot && *slot) {
+		b->rec[*slot - 1].n++;
+		b->rec[*slot - 1].ns += ev->ns;
 		return;
 	}
-	strbuf_putc(out, '"');
-	strbuf_add(out, s, len);
-	strbuf_putc(out, '"');
-}
-
-/* label holds its comma, quotes and colon. */
-static void put_string(struct strbuf *out, const char *label, const char *s)
-{
-	if (!s)
-		return;
-	strbuf_puts(out, label);
-	put_json(out, s);
-}
-
-static void put_number(struct strbuf *out, const char *label, uint64_t v)
-{
-	char digits[20];
-	size_t at = sizeof(digits);
-
-	do
-		digits[--at] = (char)('0' + v % 10);
-	while ((v /= 10));
-	strbuf_puts(out, label);
-	strbuf_add(out, digits + at, sizeof(digits) - at);
-}
-
-static void put_result(struct strbuf *out, int64_t ret)
-{
-	const char *name = NULL;
-
-	if (ret >= 0) {
-		put_number(out, ",\"ret\":", (uint64_t)ret);
-		return;
-	}
-	if (ret <= -4096) { /* an address in the upper half, an offset */
-		strbuf_printf(out, ",\"ret\":%lld", (long long)ret);
-		return;
-	}
-	name = strerrorname_np((int)-ret);
-	if (name)
-		put_string(out, ",\"errno\":", name);
-	else
-		strbuf_printf(out, ",\"errno\":\"E%d\"", (int)-ret);
-}
-
-void record_format(const struct record *r, uint64_t seq, const char *id,
-		   struct strbuf *out)
-{
-	put_number(out, "{\"seq\":", seq);
-	put_number(out, ",\"t\":", r->t);
-	put_string(out, ",\"id\":", id);
-	if (strcmp(r->call, "start") == 0)
-		strbuf_puts(out, ",\"schema\":1");
-	if (r->pid > 0 || r->tid > 0) {
-		put_number(out, ",\"pid\":", (uint64_t)r->pid);
-		put_number(out, ",\"tid\":", (uint64_t)r->tid);
-		put_number(out, ",\"ppid\":", (uint64_t)r->ppid);
-	}
-	put_string(out, ",\"exe\":", r->exe);
-	put_string(out, ",\"call\":", r->call);
-	if (r->args_len) {
-		strbuf_puts(out, ",\"args\":");
-		strbuf_add(out, r->args, r->args_len);
-	}
-	put_string(out, ",\"path\":", r->path);
-	put_string(out, ",\"verdict\":", audit_verdict_name(r->verdict));
-	put_string(out, ",\"rule\":", r->rule);
-	put_result(out, r->ret);
-	put_number(out, ",\"ns\":", r->ns);
-	if (r->n > 1)
-		put_number(out, ",\"n\":", r->n);
-	if (r->observed)
-		strbuf_puts(out, ",\"observed\":true");
-	if (r->more_len)
-		strbuf_add(out, r->more, r->more_len);
-	strbuf_puts(out, "}\n");
+	batch_append(b, ev, hash);
+	if (slot)
+		*slot = (uint16_t)b->count;
 }

@@ -51,6 +51,45 @@ check quiet-says-nothing same "$(cat err)" ""
 # 3,000 refusals are one record with a count, or 3,000; none is lost
 "$CLOCHE" run --quiet --audit c.jsonl -- sh -c 'true' 2>/dev/null
 check second-run-verifies "$CLOCHE" audit verify c.jsonl
+# paths are those that were decided on, also where the call moves what leads
+# there, and where it fails
+"$CLOCHE" run --quiet --audit d.jsonl -- /usr/bin/python3 -c '
+import os
+os.makedirs("real/in")
+os.symlink("real/in", "sl")
+os.rename("sl", "sl/../moved")
+os.symlink("real", "to")
+for call in (lambda: open("to/none"), lambda: os.mkdir("to/in"),
+             lambda: os.rename("to/none", "to/other"),
+             lambda: os.unlink("nodir/x")):
+    try:
+        call()
+    except OSError:
+        pass
+b = b"\x01" * 250 + b"/"
+try:
+    os.rename((b * 16)[:4095], (b * 16)[:4094])
+except OSError:
+    pass
+'
+check paths-are-those-decided-on /usr/bin/python3 -c '
+import json, os
+seen = {}
+for line in open("d.jsonl"):
+    r = json.loads(line)
+    if r["call"] in ("rename", "openat", "mkdir", "unlink"):
+        a = r["args"]
+        top = os.getcwd() + "/"
+        seen.setdefault(r["call"], []).append(
+            [a[k].replace(top, "") for k in ("path", "old", "new") if k in a])
+assert seen["rename"][:2] == [["sl", "real/moved"],
+                              ["real/none", "real/other"]], seen["rename"]
+assert ["real/none"] in seen["openat"], seen["openat"]
+assert ["real/in"] in seen["mkdir"], seen["mkdir"]
+assert ["nodir/x"] in seen["unlink"], seen["unlink"]
+assert len(seen["rename"][2][0]) > 4000, seen["rename"][2]
+'
+check long-names-verify "$CLOCHE" audit verify d.jsonl
 check diff-lists-changes sh -c '"$CLOCHE" run --quiet --diff -- sh -c \
 	"echo x >new; rm lower/all/data; echo y >>lower/all/file" 2>&1 |
 	tee diff.out; grep -q "^A.*new" diff.out &&

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "../../syscalls/argtext.h"
 #include "../../syscalls/decode.h"
 #include "../../syscalls/dispatch.h"
 #include "onetask.h"
@@ -211,22 +212,22 @@ Test(decode, renders_flags_by_name_and_no_output_addresses)
 	struct strbuf out;
 
 	strbuf_init(&out, 0);
-	decode_render(c, &out);
+	argtext_json(c, &out);
 	cr_expect_str_eq(out.data,
 			 "{\"dirfd\":\"AT_FDCWD\",\"path\":\"a\\\"\\u0001\","
 			 "\"oflags\":\"O_WRONLY|O_CREAT|O_CLOEXEC\","
 			 "\"mode\":\"0644\"}");
 	strbuf_reset(&out);
 	c = decoded(SYS_access, (uint64_t) "/", 0, 0, 0);
-	decode_render(c, &out);
+	argtext_json(c, &out);
 	cr_expect_str_eq(out.data, "{\"path\":\"/\",\"amode\":\"F_OK\"}");
 	strbuf_reset(&out);
 	c = decoded(SYS_read, 3, 0xdead, 10, 0);
-	decode_render(c, &out);
+	argtext_json(c, &out);
 	cr_expect_str_eq(out.data, "{\"fd\":3,\"count\":10}");
 	strbuf_reset(&out);
 	c = decoded(SYS_unlinkat, 5, (uint64_t) "x", 0x4201, 0);
-	decode_render(c, &out);
+	argtext_json(c, &out);
 	cr_expect(strstr(out.data, "AT_REMOVEDIR|0x4001"), "%s", out.data);
 }
 
