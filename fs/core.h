@@ -1,8 +1,9 @@
 /*
  * core.h - what the files of the VFS core tell each other.
  *
- * Included by dentry.c, inode.c, perm.c, walk.c, open.c, namei.c, readdir.c,
- * xattr.c, identify.c, watch.c and vfs.c only. File systems use vfs_fs.h.
+ * Included by dentry.c, dentry_mask.c, inode.c, perm.c, walk.c, open.c,
+ * namei.c, readdir.c, xattr.c, identify.c, watch.c and vfs.c only. File systems
+ * use vfs_fs.h.
  *
  * Lifetimes: dentries are freed by dentry_prune and nowhere else. Within one
  * operation a pointer to a dentry, once seen, therefore stays good without a
@@ -36,13 +37,19 @@ void dentry_delete(struct dentry *d);
 /* from takes the place of to, which is deleted. */
 void dentry_move(struct dentry *from, struct dentry *to);
 void dentry_exchange(struct dentry *a, struct dentry *b);
+/* Writes the path of d below root backwards, ending before *end. Returns its
+ * start, or NULL if it does not fit; *outside tells that root was not met. */
+char *dentry_path_backwards(const struct dentry *d, const struct dentry *root,
+			    char *buf, char *end, bool *outside);
 /* Before a directory is renamed: keeps the path whose rules go with it. */
 void dentry_note_origin(struct dentry *d);
+void dentry_drop_origin(struct inode *inode);
 void dentry_drop_origins(struct vfs *vfs);
 /* Next in pre-order below top, or after all below d; NULL at the end. */
 struct dentry *dentry_next(const struct dentry *top, struct dentry *d);
 struct dentry *dentry_next_beside(const struct dentry *top, struct dentry *d);
-/* The masks of d and all below it are computed anew. */
+/* The mask of d is computed anew; of d and all below it. */
+void dentry_mask_again(struct dentry *d);
 void dentry_masks_again(struct dentry *d);
 bool dentry_below(const struct dentry *d, const struct dentry *ancestor);
 /* Frees what is dead and what is beyond the bound. */

@@ -1,5 +1,5 @@
 /*
- * dentry.c - the tree of names, its cache and its policy masks.
+ * dentry.c - the tree of names, and its cache.
  *
  * A dentry is found by (parent, name). It counts its parent, so only leaves
  * can be unused; unused ones stay on an LRU list up to a bound. Negative
@@ -7,22 +7,14 @@
  * path text and for "..", but is in no table.
  *
  * Invariants: hashed implies in parent->children; each dentry's mask is what
- * policy says of its present path; nothing is freed but in dentry_prune. A
- * directory's path text is remembered until any dentry moves, or until it is
- * freed itself: while it lives all above it do.
- * Trees can be deeper than the stack: no recursion here.
+ * policy says of its present path (dentry_mask.c); nothing is freed but in
+ * dentry_prune. A directory's path text is remembered until any dentry moves,
+ * or until it is freed itself: while it lives all above it do. Trees can be
+ * deeper than the stack: no recursion here.
  */
 #include "core.h"
 
 #include <stdio.h>
-
-/* First path of a directory that was renamed, which holds the inode: what a
- * rule protects must not come out when caches are emptied. */
-struct origin {
-	struct list list;    /* vfs.origins */
-	struct inode *inode; /* counted */
-	char *path;
-};
 
 static uint64_t dentry_hash(const struct dentry *dir, const char *name,
 			    size_t len)
@@ -176,11 +168,9 @@ void dentry_free_all(struct vfs *vfs)
 	} while (!list_empty(&vfs->dead) || vfs->lru_count);
 }
 
-/* ---- masks and paths --------------------------------------------------- */
+/* ---- paths --------------------------------------------------- */
 
-/* Writes the path of d below root backwards, ending before *end. Returns its
- * start, or NULL if it does not fit; *outside tells that root was not met. */
-static char *path_backwards(const struct dentry *d, const struct dentry *root,
+char *dentry_path_backwards(const struct dentry *d, const struct dentry *root,
 			    char *buf, char *end, bool *outside)
 {
 	char *p = end;
@@ -219,7 +209,7 @@ static ssize_t path_slow(const struct dentry *d, const struct dentry *root,
 		end -= sizeof(deleted) - 1;
 		memcpy(end, deleted, sizeof(deleted) - 1);
 	}
-	p = path_backwards(d, root, buf, end, &outside);
+	p = dentry_path_backwards(d, root, buf, end, &outside);
 	if (!p)
 		return -ENAMETOOLONG;
 	if (outside) {
@@ -245,7 +235,7 @@ static const struct dirtext *dirtext_get(const struct dentry *dir,
 	if (t->dir == dir && t->root == root && t->moves == dir->vfs->moves)
 		return t;
 	t->dir = NULL;
-	p = path_backwards(dir, root, t->text, end, &outside);
+	p = dentry_path_backwards(dir, root, t->text, end, &outside);
 	if (!p || outside)
 		return NULL;
 	t->len = dir == root || !dir->parent ? 0 : (size_t)(end - p);
@@ -269,155 +259,6 @@ ssize_t dentry_path(const struct dentry *d, const struct dentry *root,
 	buf[t->len] = '/';
 	memcpy(buf + t->len + 1, d->name, d->len + 1u);
 	return (ssize_t)(t->len + 1 + d->len);
-}
-
-static size_t dentry_path_size(const struct dentry *d, size_t more)
-{
-	size_t size = more + 3;
-
-	for (; d->parent; d = d->parent)
-		size += d->len + 1u;
-	return size;
-}
-
-/* Mask by the rules of one path; *rule is left alone if none is named. */
-static unsigned mask_ask(const struct vfs *vfs, const char *path,
-			 unsigned inherited, uint32_t *rule)
-{
-	uint32_t named = 0;
-	unsigned got =
-		vfs->cfg.mask(vfs->cfg.mask_arg, path, inherited, &named);
-
-	if (named || (got & VFS_MASK_RESET))
-		*rule = named;
-	if (got & VFS_MASK_RESET)
-		return got & ~VFS_MASK_RESET;
-	return inherited | got;
-}
-
-/* Path of any length, or deep directories would be a way around rules. top:
- * where to stop, its path being prefix. Owned by the caller. */
-static char *mask_path(const struct dentry *dir, const struct dentry *top,
-		       const char *prefix, const char *name, size_t len)
-{
-	size_t size = dentry_path_size(dir, len + strlen(prefix));
-	char *buf = xmalloc(size), *p = buf + size - 1, *q;
-	bool outside;
-
-	*p = '\0';
-	p -= len;
-	memcpy(p, name, len);
-	*--p = '/';
-	if (dir != top && dir->parent)
-		p = path_backwards(dir, top, buf, p, &outside);
-	len = strlen(prefix);
-	q = p - len;
-	memcpy(q, prefix, len);
-	memmove(buf, q, (size_t)(buf + size - q));
-	return buf;
-}
-
-/*
- * Where a directory was moved, the host's files below it are those of its old
- * place: the path that (dir, name) had there, or NULL. Owned by the caller.
- */
-static char *origin_path(const struct dentry *dir, const char *name, size_t len)
-{
-	const struct dentry *top = dir;
-
-	if (list_empty(&dir->vfs->origins))
-		return NULL;
-	while (top && !(top->inode && top->inode->was))
-		top = top->parent;
-	return top ? mask_path(dir, top, top->inode->was->path, name, len)
-		   : NULL;
-}
-
-/* Mask of (dir, name): what the rules say of its path and of its origin. */
-static unsigned mask_compute(const struct dentry *dir, const char *name,
-			     size_t len, const struct inode *inode,
-			     uint32_t *rule)
-{
-	const struct vfs *vfs = dir->vfs;
-	unsigned inherited = dir->mask & ~VFS_MASK_ANCHOR, mask;
-	AUTO_FREE char *path = NULL, *origin = NULL;
-
-	*rule = dir->rule;
-	if (!vfs->cfg.mask)
-		return inherited;
-	path = mask_path(dir, NULL, "", name, len);
-	mask = mask_ask(vfs, path, inherited, rule);
-	if (inode && inode->was)
-		origin = xstrdup(inode->was->path);
-	else
-		origin = origin_path(dir, name, len);
-	if (origin)
-		mask |= mask_ask(vfs, origin, mask & ~VFS_MASK_ANCHOR, rule);
-	return mask;
-}
-
-void dentry_note_origin(struct dentry *d)
-{
-	struct origin *o;
-
-	if (!dentry_is_dir(d) || d->inode->was || !d->vfs->cfg.mask)
-		return;
-	o = xcalloc(1, sizeof(*o));
-	o->path = origin_path(d->parent, d->name, d->len);
-	if (!o->path)
-		o->path = mask_path(d->parent, NULL, "", d->name, d->len);
-	o->inode = inode_get(d->inode);
-	d->inode->was = o;
-	list_add_tail(&d->vfs->origins, &o->list);
-}
-
-const char *dentry_origin(const struct inode *inode)
-{
-	return inode->was ? inode->was->path : NULL;
-}
-
-void dentry_origin_set(struct vfs *vfs, struct inode *inode, const char *path)
-{
-	struct origin *o;
-
-	if (inode->was || !S_ISDIR(inode->type))
-		return;
-	o = xcalloc(1, sizeof(*o));
-	o->path = xstrdup(path);
-	o->inode = inode_get(inode);
-	inode->was = o;
-	list_add_tail(&vfs->origins, &o->list);
-}
-
-static void origin_drop(struct origin *o)
-{
-	list_del(&o->list);
-	o->inode->was = NULL;
-	inode_put(o->inode);
-	free(o->path);
-	free(o);
-}
-
-void dentry_drop_origins(struct vfs *vfs)
-{
-	while (!list_empty(&vfs->origins))
-		origin_drop(list_entry(vfs->origins.next, struct origin, list));
-}
-
-unsigned dentry_child_mask(struct dentry *dir, const char *name)
-{
-	size_t len = strlen(name);
-	struct dentry *d = dentry_find(dir, name, len);
-	uint32_t rule;
-
-	return d ? d->mask : mask_compute(dir, name, len, NULL, &rule);
-}
-
-static void dentry_recompute(struct dentry *d)
-{
-	if (d->parent)
-		d->mask = mask_compute(d->parent, d->name, d->len, d->inode,
-				       &d->rule);
 }
 
 struct dentry *dentry_next_beside(const struct dentry *top, struct dentry *d)
@@ -460,7 +301,7 @@ struct dentry *dentry_new(struct dentry *dir, const char *name, size_t len)
 {
 	struct dentry *d = dentry_alloc(dir->vfs, dir, name, len);
 
-	dentry_recompute(d);
+	dentry_mask_again(d);
 	dentry_hash_in(d);
 	return d;
 }
@@ -490,7 +331,7 @@ void dentry_instantiate(struct dentry *d, struct inode *inode)
 	if (S_ISDIR(inode->type))
 		inode->dir_dentry = d;
 	if (inode->was)
-		dentry_recompute(d);
+		dentry_mask_again(d);
 	if (d->parent && !d->hashed && !d->deleted)
 		dentry_hash_in(d);
 }
@@ -513,8 +354,8 @@ static void dentry_forget_below(struct dentry *d)
 void dentry_delete(struct dentry *d)
 {
 	dentry_forget_below(d);
-	if (d->inode && d->inode->was)
-		origin_drop(d->inode->was);
+	if (d->inode)
+		dentry_drop_origin(d->inode);
 	d->deleted = true;
 	dentry_unhash(d);
 }
@@ -531,7 +372,7 @@ void dentry_masks_again(struct dentry *d)
 			dentry_unhash(c);
 			continue;
 		}
-		dentry_recompute(c);
+		dentry_mask_again(c);
 	}
 }
 

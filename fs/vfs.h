@@ -155,6 +155,11 @@ struct vfs_config {
 	int store_fd;	     /* root directory of the store tmpfs (taken) */
 	bool store_emulated; /* bare mode: directory in /dev/shm, no tmpfs */
 	vfs_mask_fn mask;
+	/* May be NULL, both: do all names in the directory (absolute path) get
+	 * one answer for what they inherit, but those that are told by name?
+	 * Told is the name that may have another. Neither ever changes. */
+	bool (*dir_alike)(void *arg, const char *dir);
+	bool (*name_told)(void *arg, const char *name, size_t len);
 	void *mask_arg;
 	uid_t owner_uid; /* user on whose behalf lower files are read */
 	gid_t owner_gid;

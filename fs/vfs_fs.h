@@ -216,9 +216,14 @@ struct dentry {
 	bool stub;    /* name exists only because of a mount below or at it */
 	bool stale;   /* dentry_forget: ask lookup again before use */
 	bool anchor;  /* vfs_restore.c: a mount is below it */
+	unsigned char alike; /* dentry_mask.c: enum dentry_alike */
 	unsigned short len;
+	unsigned alike_mask; /* of each name in it that is not told */
+	uint32_t alike_rule;
 	char *name; /* NUL-terminated; "" for the root */
 };
+
+enum dentry_alike { DENTRY_UNKNOWN, DENTRY_ALIKE, DENTRY_UNLIKE };
 
 /* Verdict bits of a child that may have no dentry yet. */
 unsigned dentry_child_mask(struct dentry *dir, const char *name);

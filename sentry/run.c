@@ -186,6 +186,15 @@ static unsigned timed_mask(void *policy, const char *path, unsigned inherited,
 	return mask;
 }
 
+static bool timed_alike(void *policy, const char *dir)
+{
+	enum costs_part back = costs_enter(COSTS_POLICY);
+	bool alike = policy_dir_alike(policy, dir);
+
+	costs_leave(back);
+	return alike;
+}
+
 static void make_vfs(struct run *r)
 {
 	struct sentry *s = &r->s;
@@ -193,6 +202,8 @@ static void make_vfs(struct run *r)
 		.store_fd = r->jail.store_fd,
 		.store_emulated = s->bare,
 		.mask = timed_mask,
+		.dir_alike = timed_alike,
+		.name_told = policy_name_told,
 		.mask_arg = s->policy,
 		.owner_uid = s->cfg->uid,
 		.owner_gid = s->cfg->gid,

@@ -277,17 +277,14 @@ static void build_check_project(const struct policy *p)
 	}
 }
 
-struct policy *policy_build(const struct config *cfg, bool as_root)
+static void build_profile(struct policy *p, bool as_root)
 {
-	struct policy *p = xcalloc(1, sizeof(*p));
+	const struct config *cfg = p->cfg;
 	const char *profile = cfg->profile;
 	AUTO_FREE char *home = cfg->root ? NULL : build_home(cfg->home);
 
-	p->cfg = cfg;
-	p->samples = true;
-	build_files(p);
 	if (strcmp(profile, "observe") == 0)
-		return p;
+		return;
 	build_project(p); /* first: the most asked for */
 	if (strcmp(profile, "strict") == 0)
 		build_strict(p, home);
@@ -311,6 +308,17 @@ struct policy *policy_build(const struct config *cfg, bool as_root)
 		build_exceptions(p, p->files[i].guest);
 		build_place(p, PLACE_SHOWN, p->files[i].guest, "given");
 	}
+}
+
+struct policy *policy_build(const struct config *cfg, bool as_root)
+{
+	struct policy *p = xcalloc(1, sizeof(*p));
+
+	p->cfg = cfg;
+	p->samples = true;
+	build_files(p);
+	build_profile(p, as_root);
+	alike_build(p);
 	return p;
 }
 
@@ -338,5 +346,6 @@ void policy_free(struct policy *p)
 	free(p->secrets);
 	free(p->places);
 	free(p->names);
+	free(p->told);
 	free(p);
 }

@@ -122,9 +122,7 @@ static unsigned secret_mask(const struct secret *s, uint32_t *rule)
 	return VFS_MASK_NOLOWER | (s->standin ? VFS_MASK_STANDIN : 0);
 }
 
-/* Where a path is on the host that --ro or --rw shows at another place; owned.
- * NULL: it has the same name there. *given: the length of the rule's path. */
-static char *host_path(const struct policy *p, const char *path, size_t *given)
+char *policy_host_path(const struct policy *p, const char *path, size_t *given)
 {
 	const struct file_rule *r = NULL;
 	size_t longest = 0;
@@ -152,7 +150,7 @@ static unsigned host_mask(const struct policy *p, const char *path,
 			  const struct explicit_match *m, uint32_t *rule)
 {
 	size_t given = 0;
-	AUTO_FREE char *host = host_path(p, path, &given);
+	AUTO_FREE char *host = policy_host_path(p, path, &given);
 	const struct secret *secret = NULL;
 	const struct place *closed;
 
@@ -271,7 +269,7 @@ const char *policy_rule_hint(const struct policy *p, uint32_t rule,
 		return NULL;
 	if (rule > p->nfiles) {
 		size_t given;
-		AUTO_FREE char *host = host_path(p, path, &given);
+		AUTO_FREE char *host = policy_host_path(p, path, &given);
 		AUTO_FREE char *both =
 			host ? xasprintf("%s:%s", host, path) : NULL;
 

@@ -24,6 +24,14 @@ void policy_free(struct policy *p);
 unsigned policy_mask(void *policy, const char *path, unsigned inherited,
 		     uint32_t *rule);
 
+/*
+ * What makes most of these questions needless: in a directory that is alike
+ * (absolute path) all names get one answer, given the same inherited mask, but
+ * those that are told: their verdict may be another one.
+ */
+bool policy_dir_alike(void *policy, const char *dir);
+bool policy_name_told(void *policy, const char *name, size_t len);
+
 /* What a person wrote or the curated list's name for rule number `rule`, and
  * the option that would allow it (NULL if none). */
 const char *policy_rule_name(const struct policy *p, uint32_t rule);

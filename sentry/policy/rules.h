@@ -32,6 +32,21 @@ struct place {
 	uint32_t rule;	 /* PLACE_CLOSED: what to call it; else 0 */
 };
 
+/* A pattern of a secret or of a hide rule: what of it is a name's affair. */
+struct told {
+	const char *glob; /* its last component; NULL: matches any name */
+	const char *pattern;
+	size_t literal; /* as in struct secret */
+};
+
+enum { TOLD_WORDS = 4, TOLD_BITS = 64 * TOLD_WORDS };
+
+/* See alike.c: which patterns (number modulo TOLD_BITS) a name can match that
+ * begins or ends with a byte. */
+struct told_bytes {
+	uint64_t first[256][TOLD_WORDS], last[256][TOLD_WORDS];
+};
+
 struct policy {
 	const struct config *cfg; /* borrowed; outlives the policy */
 	struct file_rule *files;  /* normalised copies */
@@ -42,12 +57,23 @@ struct policy {
 	size_t nplaces;
 	char **names; /* of rules 1..nnames; owned */
 	size_t nnames;
+	struct told *told; /* of all secrets and hide rules */
+	size_t ntold;
+	struct told_bytes bytes;
 	bool samples; /* .env.example and the like are shown */
 };
 
 /* policy_new with the two things that it asks the system: whether the caller
  * is real root. Never fails but by die(). */
 struct policy *policy_build(const struct config *cfg, bool as_root);
+
+/* alike.c: once all rules are there. */
+void alike_build(struct policy *p);
+
+/* policy.c: where a path is on the host that --ro or --rw shows at another
+ * place; owned. NULL: it has the same name there. *given: the length of the
+ * rule's path. */
+char *policy_host_path(const struct policy *p, const char *path, size_t *given);
 
 /* True if path is dir or lies below it; dir as in struct place. */
 static inline bool path_covers(const char *dir, size_t len, const char *path)

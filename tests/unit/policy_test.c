@@ -354,6 +354,115 @@ Test(policy, names_and_hints)
 	cr_assert_null(policy_rule_hint(policy, 0, "/", buf, sizeof(buf)));
 }
 
+/* Components that the curated lists and the rules below speak of, and others.
+ */
+static const char *const parts[] = {
+	"etc",	  "nowhere", "home", "u",    ".ssh", ".config",	  "op",
+	".env",	  ".env.ci", "work", "out",  "x",    "y.pem",	  "mnt",
+	"h",	  "shadow",  "var",  "mail", "a*b",  "Bitwarden", "notes",
+	".local", "share",   "p",    "root", "deep", "f0001.txt",
+};
+
+static size_t some_path(char *buf, unsigned *seed)
+{
+	size_t n = rand_r(seed) % 6, len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *s = parts[rand_r(seed) % ARRAY_SIZE(parts)];
+
+		len += (size_t)sprintf(buf + len, "/%s", s);
+	}
+	buf[len] = '\0';
+	return len;
+}
+
+/* What each plain name of a directory gets, whatever it inherits. */
+static size_t expect_alike(const char *dir, size_t len, unsigned inherited)
+{
+	char path[512];
+	uint32_t rule = 0, number;
+	unsigned want = 0, got;
+	size_t asked = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (policy_name_told(policy, parts[i], strlen(parts[i])))
+			continue;
+		sprintf(path, "%.*s/%s", (int)len, dir, parts[i]);
+		got = policy_mask(policy, path, inherited, &number);
+		if (!asked++) {
+			want = got;
+			rule = number;
+		}
+		cr_assert_eq(got, want, "%s: %x, not %x", path, got, want);
+		cr_assert_eq(number, rule, "%s: %u, not %u", path, number,
+			     rule);
+	}
+	return asked;
+}
+
+static void alike_rules(unsigned *seed)
+{
+	static const char *const globs[] = {
+		"/**/*.pem",	    "/work/**",	    "/work/out/*",
+		"/**/deep/**/x",    "/mnt/h/**/n*", "/nowhere/home/u/x?",
+		"/work/[a-f]*/\\p",
+	};
+	static char paths[8][2][256];
+
+	config.nfiles = 0;
+	for (size_t i = 0; i < 8; i++) {
+		if (rand_r(seed) % 2)
+			continue;
+		if (rand_r(seed) % 2) {
+			rule(FILE_HIDE,
+			     globs[rand_r(seed) % ARRAY_SIZE(globs)]);
+			continue;
+		}
+		if (!some_path(paths[i][0], seed))
+			continue;
+		rule(rand_r(seed) % 3 ? FILE_RO : FILE_TMPFS, paths[i][0]);
+		if (rand_r(seed) % 2 && some_path(paths[i][1], seed))
+			rules[config.nfiles - 1].guest = paths[i][1];
+	}
+}
+
+Test(policy, names_alike_get_one_answer)
+{
+	static const char *const profiles[] = {"agent", "home", "strict",
+					       "observe"};
+	unsigned seed = 1;
+	size_t alike = 0;
+
+	for (int round = 0; round < 300; round++) {
+		alike_rules(&seed);
+		build(profiles[round % 4], H, "/srv/p", round % 3 == 0);
+		for (int i = 0; i < 60; i++) {
+			char dir[256];
+			size_t len = some_path(dir, &seed);
+
+			if (!policy_dir_alike(policy, len ? dir : "/"))
+				continue;
+			alike++;
+			cr_assert_gt(expect_alike(dir, len, 0), 3u);
+			expect_alike(dir, len, VFS_MASK_NOLOWER);
+		}
+	}
+	cr_assert_gt(alike, 1000u, "%zu", alike);
+}
+
+Test(policy, most_names_are_alike)
+{
+	build("agent", H, "/srv/p", true);
+	cr_assert(policy_dir_alike(policy, "/srv/p"));
+	cr_assert(policy_dir_alike(policy, "/usr/share/doc"));
+	cr_assert_not(policy_dir_alike(policy, "/"));
+	cr_assert_not(policy_dir_alike(policy, H));
+	cr_assert_not(policy_dir_alike(policy, "/var/mail"));
+	cr_assert_not(policy_name_told(policy, "main.c", 6));
+	cr_assert(policy_name_told(policy, ".env.local", 10));
+	cr_assert(policy_name_told(policy, ".ssh", 4));
+}
+
 Test(worktree, is_believed_only_if_it_points_back)
 {
 	char dir[] = "/tmp/cloche-wt-XXXXXX", cmd[1024], path[256];

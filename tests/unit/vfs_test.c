@@ -13,6 +13,8 @@
 static struct vfs *vfs;
 static struct vfs_ctx ctx;
 
+static unsigned rules_asked;
+
 /* Rules of these tests, by name or path. */
 static unsigned rules(void *arg, const char *path, unsigned inherited,
 		      uint32_t *rule)
@@ -21,6 +23,7 @@ static unsigned rules(void *arg, const char *path, unsigned inherited,
 
 	(void)arg;
 	(void)inherited;
+	rules_asked++;
 	*rule = 7;
 	if (!strcmp(name, "secret"))
 		return VFS_MASK_HIDE;
@@ -38,6 +41,23 @@ static unsigned rules(void *arg, const char *path, unsigned inherited,
 		return VFS_MASK_ANCHOR;
 	*rule = 0;
 	return 0;
+}
+
+static bool rules_alike(void *arg, const char *dir)
+{
+	(void)arg;
+	return strcmp(dir, "/") && strcmp(dir, "/ro") && strcmp(dir, "/d/conf");
+}
+
+static bool rules_told(void *arg, const char *name, size_t len)
+{
+	static const char *const told[] = {"secret", "noread", "nowrite"};
+
+	(void)arg;
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
+		if (strlen(told[i]) == len && !memcmp(told[i], name, len))
+			return true;
+	return false;
 }
 
 static void add(const char *path, mode_t mode)
@@ -64,6 +84,8 @@ static void lower(const char *dir, const char *name, mode_t mode)
 static void begin(void)
 {
 	vfs = memfs_vfs(&ctx, rules, NULL);
+	vfs->cfg.dir_alike = rules_alike;
+	vfs->cfg.name_told = rules_told;
 	lower("/", "ro", S_IFDIR | 0755);
 	lower("/ro", "f", S_IFREG | 0644);
 	lower("/ro", "rw", S_IFDIR | 0755);
@@ -194,6 +216,30 @@ Test(vfs, rules_of_its_old_path_hold_in_a_moved_directory)
 	cr_assert_eq(do_rename("/d/deep", "/d/deeper", 0), 0);
 	cr_assert_eq(try_open("/d/deeper/c3/token", O_RDONLY), -ENOENT);
 	cr_assert_eq(try_open("/d/deeper/c3/other", O_RDONLY), 0);
+}
+
+Test(vfs, rules_are_asked_once_where_names_are_alike)
+{
+	unsigned before;
+
+	lower("/d", "conf", S_IFDIR | 0755);
+	add("/d/sub", S_IFDIR | 0755);
+	add("/d/sub/a", S_IFREG | 0644);
+	before = rules_asked;
+	add("/d/sub/b", S_IFREG | 0644);
+	cr_assert_eq(try_open("/d/sub/c", O_RDONLY), -ENOENT);
+	cr_assert_eq(rules_asked, before);
+	cr_assert_eq(try_open("/d/sub/nowrite", O_WRONLY | O_CREAT), -EACCES);
+	cr_assert_eq(try_open("/d/sub/secret", O_WRONLY | O_CREAT), -EACCES);
+	cr_assert_gt(rules_asked, before);
+	/* What held there does not hold here. */
+	cr_assert_eq(do_rename("/d/sub", "/ro/rw/sub", 0), 0);
+	cr_assert_eq(do_rename("/d/conf", "/ro/rw/sub/conf", 0), 0);
+	cr_assert_eq(try_open("/ro/rw/sub/a", O_RDWR), 0);
+	cr_assert_eq(do_rename("/ro/rw/sub", "/d/sub", 0), 0);
+	cr_assert_eq(try_open("/d/sub/conf/token", O_WRONLY | O_CREAT),
+		     -EACCES);
+	cr_assert_eq(try_open("/d/sub/conf/other", O_WRONLY | O_CREAT), 0);
 }
 
 /* ---- mount points, directories
