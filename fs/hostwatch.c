@@ -18,6 +18,7 @@
 #include <sys/vfs.h>
 
 #include "../sentry/base/hash.h"
+#include "../sentry/base/leave.h"
 
 enum {
 	WATCH_MAX = 16384,
@@ -203,7 +204,7 @@ void hostwatch_free(struct hostwatch *hw)
 	htable_fini(&hw->table);
 	auto_close_fd(&hw->epoll);
 	auto_close_fd(&hw->mounts);
-	auto_close_fd(&hw->inotify);
+	leave_fd(&hw->inotify);
 	free(hw);
 }
 

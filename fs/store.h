@@ -44,6 +44,8 @@ typedef void (*store_event_fn)(void *arg, dev_t dev, ino_t ino,
 int MUST_CHECK store_new(int root_fd, bool emulated, struct store **out);
 /* Bare mode: removes everything below the root directory. */
 void store_free(struct store *s);
+/* Nothing is asked of it any more, and no event is waited for. */
+void store_leave(struct store *s);
 void store_on_event(struct store *s, store_event_fn fn, void *arg);
 
 int store_root_fd(const struct store *s); /* borrowed */

@@ -12,6 +12,7 @@
  * LIMIT: else (directories, stand-ins) what is known of it, some 200 bytes, is
  * kept until the sandbox ends.
  */
+#include "../sentry/base/leave.h"
 #include "store_priv.h"
 
 #include <fcntl.h>
@@ -55,7 +56,12 @@ void store_watches_free(struct store *s)
 	htable_fini(&s->by_wd);
 	htable_fini(&s->by_ino);
 	auto_close_fd(&s->timer);
-	auto_close_fd(&s->inotify);
+	leave_fd(&s->inotify);
+}
+
+void store_leave(struct store *s)
+{
+	leave_fd(&s->inotify);
 }
 
 static struct store_watch *store_watch_find(struct store *s, int wd)

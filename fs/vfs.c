@@ -164,6 +164,13 @@ void vfs_free(struct vfs *vfs)
 	free(vfs);
 }
 
+void vfs_leave(struct vfs *vfs)
+{
+	hostwatch_free(vfs->hostwatch);
+	vfs->hostwatch = NULL;
+	store_leave(vfs->store);
+}
+
 struct dentry *vfs_root(struct vfs *vfs)
 {
 	return vfs->root;

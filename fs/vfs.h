@@ -180,6 +180,9 @@ struct vfs_config {
 /* The tree begins with one empty directory as "/". */
 int MUST_CHECK vfs_new(const struct vfs_config *cfg, struct vfs **out);
 void vfs_free(struct vfs *vfs);
+/* At the end of the sandbox, where the process is to end as well: what would
+ * take time when the kernel closes it is left to the kernel (leave.h). */
+void vfs_leave(struct vfs *vfs);
 struct dentry *vfs_root(struct vfs *vfs); /* borrowed */
 
 #define VFS_MNT_RO     0x1u

@@ -718,6 +718,7 @@ static int finish(struct run *r)
 		s->cfg->service->end(s->cfg->service->arg);
 	if (s->cfg->after)
 		s->cfg->after(s->cfg, s->vfs, s->audit);
+	vfs_leave(s->vfs);
 	jail_fini(&r->jail); /* bare mode's store was looked at till now */
 	audit_close(s->audit, status);
 	if (s->cfg->costs_fd >= 0 && costs_write(s->cfg->costs_fd))
