@@ -48,6 +48,8 @@ void dentry_drop_origins(struct vfs *vfs);
 /* Next in pre-order below top, or after all below d; NULL at the end. */
 struct dentry *dentry_next(const struct dentry *top, struct dentry *d);
 struct dentry *dentry_next_beside(const struct dentry *top, struct dentry *d);
+/* The mask of a name that has no dentry. */
+unsigned dentry_name_mask(struct dentry *dir, const char *name, size_t len);
 /* The mask of d is computed anew; of d and all below it. */
 void dentry_mask_again(struct dentry *d);
 void dentry_masks_again(struct dentry *d);

@@ -25,9 +25,11 @@ static uint64_t dentry_hash(const struct dentry *dir, const char *name,
 struct dentry *dentry_find(const struct dentry *dir, const char *name,
 			   size_t len)
 {
-	struct hnode *n =
-		htable_first(&dir->vfs->dentries, dentry_hash(dir, name, len));
+	struct hnode *n;
 
+	if (list_empty(&dir->children))
+		return NULL;
+	n = htable_first(&dir->vfs->dentries, dentry_hash(dir, name, len));
 	for (; n; n = htable_next(n)) {
 		struct dentry *d = container_of(n, struct dentry, node);
 

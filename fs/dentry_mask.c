@@ -200,13 +200,19 @@ void dentry_drop_origins(struct vfs *vfs)
 		origin_free(list_entry(vfs->origins.next, struct origin, list));
 }
 
+unsigned dentry_name_mask(struct dentry *dir, const char *name, size_t len)
+{
+	uint32_t rule;
+
+	return mask_compute(dir, name, len, NULL, &rule);
+}
+
 unsigned dentry_child_mask(struct dentry *dir, const char *name)
 {
 	size_t len = strlen(name);
-	struct dentry *d = dentry_find(dir, name, len);
-	uint32_t rule;
+	const struct dentry *d = dentry_find(dir, name, len);
 
-	return d ? d->mask : mask_compute(dir, name, len, NULL, &rule);
+	return d ? d->mask : dentry_name_mask(dir, name, len);
 }
 
 void dentry_mask_again(struct dentry *d)

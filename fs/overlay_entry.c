@@ -10,8 +10,12 @@ static uint64_t ov_name_hash(const char *name)
 
 struct ov_entry *ov_entry_find(const struct ov_node *dir, const char *name)
 {
-	struct hnode *h = htable_first(&dir->dir->entries, ov_name_hash(name));
+	const struct htable *t = &dir->dir->entries;
+	struct hnode *h;
 
+	if (!t->count)
+		return NULL;
+	h = htable_first(t, ov_name_hash(name));
 	for (; h; h = htable_next(h)) {
 		struct ov_entry *e = container_of(h, struct ov_entry, node);
 

@@ -20,8 +20,16 @@ struct ov_slot {
 	uint64_t ino;
 	unsigned char type;
 	bool lower, seen;
+	bool blocked; /* lies in ov_index.blocks */
 	unsigned char len;
 	char name[];
+};
+
+/* Slots of a first listing, which come in hundreds: they go with the index. */
+struct ov_block {
+	struct ov_block *next;
+	size_t left; /* bytes behind what is used */
+	char *at;
 };
 
 struct ov_index {
@@ -31,12 +39,20 @@ struct ov_index {
 	uint64_t next_cookie;
 	uint64_t *cookies; /* of slots[], the dead ones' too */
 	struct timespec lower_mtime, lower_ctime;
-	bool stale; /* the host has told of changes since */
+	bool stale;		 /* the host has told of changes since */
+	struct ov_block *blocks; /* the one in use first */
 };
 
 static uint64_t slot_hash(const char *name)
 {
 	return hash_bytes(name, strlen(name), 13);
+}
+
+static size_t slot_size(size_t len)
+{
+	const size_t align = _Alignof(struct ov_slot) - 1;
+
+	return (offsetof(struct ov_slot, name) + len + 1 + align) & ~align;
 }
 
 static struct ov_slot *slot_find(struct ov_index *x, const char *name)
@@ -85,6 +101,37 @@ static void index_grow(struct ov_index *x)
 	x->cap = cap;
 }
 
+static void block_add(struct ov_index *x, size_t size)
+{
+	struct ov_block *b = xmalloc(sizeof(*b) + size);
+
+	b->next = x->blocks;
+	b->left = size;
+	b->at = (char *)(b + 1);
+	x->blocks = b;
+}
+
+static struct ov_slot *slot_new(struct ov_index *x, size_t len)
+{
+	size_t size = slot_size(len);
+	struct ov_block *b = x->blocks;
+	struct ov_slot *s;
+
+	if (!b || b->left < size)
+		return xcalloc(1, size);
+	s = (struct ov_slot *)b->at;
+	b->at += size;
+	b->left -= size;
+	*s = (struct ov_slot){.blocked = true};
+	return s;
+}
+
+static void slot_free(struct ov_slot *s)
+{
+	if (s && !s->blocked)
+		free(s);
+}
+
 static struct ov_slot *slot_add(struct ov_index *x, const char *name,
 				uint64_t ino, unsigned char type)
 {
@@ -93,7 +140,7 @@ static struct ov_slot *slot_add(struct ov_index *x, const char *name,
 
 	if (len > NAME_LEN_MAX)
 		return NULL;
-	s = xcalloc(1, sizeof(*s) + len + 1);
+	s = slot_new(x, len);
 	memcpy(s->name, name, len + 1);
 	s->len = (unsigned char)len;
 	s->ino = ino;
@@ -130,7 +177,7 @@ static void slot_kill(struct ov_index *x, struct ov_slot *s)
 
 	BUG_ON(i >= x->count || x->slots[i] != s);
 	htable_del(&x->names, &s->node);
-	free(s);
+	slot_free(s);
 	x->slots[i] = NULL;
 	x->dead++;
 }
@@ -142,7 +189,13 @@ void ov_index_free(struct ov_node *dir)
 	if (!x)
 		return;
 	for (size_t i = 0; i < x->count; i++)
-		free(x->slots[i]);
+		slot_free(x->slots[i]);
+	while (x->blocks) {
+		struct ov_block *b = x->blocks;
+
+		x->blocks = b->next;
+		free(b);
+	}
 	free(x->slots);
 	free(x->cookies);
 	htable_fini(&x->names);
@@ -183,7 +236,46 @@ void ov_index_stale(struct ov_node *dir)
 
 /* ---- the lower ------------------------------------------------------- */
 
-static unsigned char lower_type(struct ov_node *dir, const struct dirent *e)
+enum { LISTING_SIZE = 32 << 10 };
+
+struct listing {
+	struct ov_node *dir;
+	int fd;
+	size_t len, at;
+	char *buf; /* struct dirent64, as the kernel gave them; owned */
+};
+
+static void listing_fini(struct listing *l)
+{
+	auto_close_fd(&l->fd);
+	free(l->buf);
+}
+
+/* 0: there is nothing to read. */
+static int listing_open(struct listing *l, struct ov_node *dir)
+{
+	int ret = hostfs_open_list(dir->lhost, &l->fd);
+
+	if (ret == -EACCES && dir->ov->sb->vfs->cfg.standins)
+		return 0;
+	if (ret < 0)
+		return ret == -ENOENT || ret == -ESTALE ? 0 : ret;
+	l->dir = dir;
+	l->buf = xmalloc(LISTING_SIZE);
+	return 1;
+}
+
+/* 1: there are more; they are in buf. What cannot be read ends it. */
+static int listing_more(struct listing *l)
+{
+	ssize_t n = getdents64(l->fd, l->buf, LISTING_SIZE);
+
+	l->at = 0;
+	l->len = n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+static unsigned char listed_type(struct ov_node *dir, const struct dirent64 *e)
 {
 	struct stat st;
 
@@ -194,55 +286,81 @@ static unsigned char lower_type(struct ov_node *dir, const struct dirent *e)
 	return (unsigned char)IFTODT(st.st_mode);
 }
 
+static bool is_dots(const char *name)
+{
+	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+/* The next of what was read that is ever shown, or NULL. */
+static const struct dirent64 *listing_next(struct listing *l,
+					   unsigned char *type)
+{
+	while (l->at < l->len) {
+		const struct dirent64 *e =
+			(const struct dirent64 *)(l->buf + l->at);
+
+		l->at += e->d_reclen;
+		if (is_dots(e->d_name))
+			continue;
+		*type = listed_type(l->dir, e);
+		if (*type == DT_REG || *type == DT_DIR || *type == DT_LNK)
+			return e;
+	}
+	return NULL;
+}
+
 int ov_lower_list(struct ov_node *dir, ov_lower_fn fn, void *arg)
 {
-	struct dirent *e;
-	int fd, ret = hostfs_open_list(dir->lhost, &fd);
-	DIR *d;
+	struct listing l = {.fd = -1};
+	const struct dirent64 *e;
+	unsigned char type;
+	int ret = listing_open(&l, dir);
 
-	if (ret == -EACCES && dir->ov->sb->vfs->cfg.standins)
-		return 0;
-	if (ret < 0)
-		return ret == -ENOENT || ret == -ESTALE ? 0 : ret;
-	d = fdopendir(fd);
-	if (!d) {
-		close(fd);
-		return -ENOMEM;
-	}
-	while (!ret && (e = readdir(d))) {
-		unsigned char type = lower_type(dir, e);
-
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		if (type == DT_REG || type == DT_DIR || type == DT_LNK)
+	if (ret <= 0)
+		return ret;
+	ret = 0;
+	while (!ret && listing_more(&l))
+		while (!ret && (e = listing_next(&l, &type)))
 			ret = fn(arg, e->d_name, e->d_ino, type);
-	}
-	closedir(d);
+	listing_fini(&l);
 	return ret;
 }
 
-static int index_lower_step(void *arg, const char *name, ino_t ino,
+static void index_lower_one(struct ov_node *dir, const char *name, ino_t ino,
 			    unsigned char type)
 {
-	struct ov_node *dir = arg;
 	struct ov_index *x = dir->dir->index;
 	struct ov_slot *s;
 
 	if (ov_entry_find(dir, name))
-		return 0;
+		return;
 	s = slot_find(x, name);
 	if (s) {
 		s->seen = true;
 		s->type = type;
-		return 0;
+		return;
 	}
 	if (ov_lower_closed(dir, name))
-		return 0;
+		return;
 	s = slot_add(x, name, ov_lower_ino(dir->ov, dir->lst.st_dev, ino),
 		     type);
 	if (s)
 		s->lower = true;
-	return 0;
+}
+
+/* What was read takes at most so much as slots. */
+static size_t listing_slots(const struct listing *l)
+{
+	size_t size = 0, at;
+
+	for (at = l->at; at < l->len;) {
+		const struct dirent64 *e =
+			(const struct dirent64 *)(l->buf + at);
+
+		size += slot_size(strlen(e->d_name));
+		at += e->d_reclen;
+	}
+	return size;
 }
 
 static void index_entries(struct ov_node *dir)
@@ -262,16 +380,31 @@ static void index_entries(struct ov_node *dir)
 	}
 }
 
-static int index_lower(struct ov_node *dir)
+/* first: few of the names are known. */
+static int index_lower(struct ov_node *dir, bool first)
 {
 	struct ov_index *x = dir->dir->index;
+	struct listing l = {.fd = -1};
+	const struct dirent64 *e;
+	unsigned char type;
+	int ret;
 
 	if (!dir->has_lower || dir->dir->opaque)
 		return 0;
 	x->stale = false;
 	x->lower_mtime = dir->lst.st_mtim;
 	x->lower_ctime = dir->lst.st_ctim;
-	return ov_lower_list(dir, index_lower_step, dir);
+	ret = listing_open(&l, dir);
+	if (ret <= 0)
+		return ret;
+	while (listing_more(&l)) {
+		if (first)
+			block_add(x, listing_slots(&l));
+		while ((e = listing_next(&l, &type)))
+			index_lower_one(dir, e->d_name, e->d_ino, type);
+	}
+	listing_fini(&l);
+	return 0;
 }
 
 static int index_make(struct ov_node *dir)
@@ -282,7 +415,7 @@ static int index_make(struct ov_node *dir)
 	x->next_cookie = 1;
 	htable_init(&x->names);
 	dir->dir->index = x;
-	ret = index_lower(dir);
+	ret = index_lower(dir, true);
 	if (ret < 0) {
 		ov_index_free(dir);
 		return ret;
@@ -309,7 +442,7 @@ static int index_revise(struct vfs_ctx *ctx, struct ov_node *dir)
 	for (size_t i = 0; i < x->count; i++)
 		if (x->slots[i])
 			x->slots[i]->seen = !x->slots[i]->lower;
-	ret = index_lower(dir);
+	ret = index_lower(dir, false);
 	if (ret < 0)
 		return ret;
 	for (size_t i = 0; i < x->count; i++)

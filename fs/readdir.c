@@ -42,7 +42,7 @@ static bool name_hidden(struct dentry *dir, const char *name, size_t len)
 		return false;
 	memcpy(copy, name, len);
 	copy[len] = '\0';
-	return dentry_child_mask(dir, copy) & VFS_MASK_HIDE;
+	return dentry_name_mask(dir, copy, len) & VFS_MASK_HIDE;
 }
 
 static int from_fs(void *arg, const char *name, size_t len, uint64_t ino,

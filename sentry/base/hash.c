@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { HTABLE_MIN = 64 };
+enum { HTABLE_MIN = 16 };
 
 static uint64_t hash_seed(void)
 {
