@@ -100,6 +100,16 @@ static bool host_is_kernel_fs(int fd)
 	return false;
 }
 
+static struct timespec host_time(const struct statx_timestamp *t)
+{
+	return (struct timespec){.tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec};
+}
+
+static bool host_same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
 static bool host_reborn(int fd, struct timespec born)
 {
 	struct statx stx;
@@ -107,8 +117,37 @@ static bool host_reborn(int fd, struct timespec born)
 	return born.tv_sec &&
 	       !statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &stx) &&
 	       (stx.stx_mask & STATX_BTIME) &&
-	       (stx.stx_btime.tv_sec != born.tv_sec ||
-		stx.stx_btime.tv_nsec != born.tv_nsec);
+	       !host_same_time(host_time(&stx.stx_btime), born);
+}
+
+/* *born: tv_sec 0 where the file system does not tell. */
+static int host_statx(int fd, const char *name, int flags, struct stat *st,
+		      struct timespec *born)
+{
+	struct statx stx;
+
+	if (statx(fd, name, flags | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		  STATX_BASIC_STATS | STATX_BTIME, &stx) < 0)
+		return -1;
+	*st = (struct stat){
+		.st_dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
+		.st_ino = stx.stx_ino,
+		.st_mode = stx.stx_mode,
+		.st_nlink = stx.stx_nlink,
+		.st_uid = stx.stx_uid,
+		.st_gid = stx.stx_gid,
+		.st_rdev = makedev(stx.stx_rdev_major, stx.stx_rdev_minor),
+		.st_size = (off_t)stx.stx_size,
+		.st_blksize = stx.stx_blksize,
+		.st_blocks = (blkcnt_t)stx.stx_blocks,
+		.st_atim = host_time(&stx.stx_atime),
+		.st_mtim = host_time(&stx.stx_mtime),
+		.st_ctim = host_time(&stx.stx_ctime),
+	};
+	*born = (struct timespec){0};
+	if (stx.stx_mask & STATX_BTIME)
+		*born = host_time(&stx.stx_btime);
+	return 0;
 }
 
 /* ---- directories ----------------------------------------------------- */
@@ -175,15 +214,22 @@ static void hostdir_keep(struct hostdir *d, int fd)
 static int hostdir_open(struct hostdir *d, int parent_fd)
 {
 	int fd = host_openat(parent_fd, d->name, O_PATH | O_DIRECTORY);
+	struct timespec born = {0};
 	struct stat st;
+	int ret;
 
 	if (fd < 0)
 		return hostfs_errno(-fd);
-	if (fstat(fd, &st) < 0 || st.st_dev != d->dev || st.st_ino != d->ino ||
-	    host_reborn(fd, d->born)) {
+	if (d->born.tv_sec)
+		ret = host_statx(fd, "", AT_EMPTY_PATH, &st, &born);
+	else
+		ret = fstat(fd, &st);
+	if (ret < 0 || st.st_dev != d->dev || st.st_ino != d->ino ||
+	    (born.tv_sec && !host_same_time(born, d->born))) {
 		close(fd);
 		return -ESTALE;
 	}
+	d->fs->opened = st;
 	if (st.st_dev != d->parent->dev)
 		d->kernel = host_is_kernel_fs(fd);
 	else
@@ -284,38 +330,12 @@ int hostfs_root_fd(struct hostfs *fs, int fd, struct hostdir **dir)
 
 /* ---- names ----------------------------------------------------------- */
 
-static struct timespec host_time(const struct statx_timestamp *t)
+static int host_stat_told(struct hostdir *d, int fd, const char *name,
+			  struct stat *st)
 {
-	return (struct timespec){.tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec};
-}
-
-static int host_statx(struct hostdir *d, int fd, const char *name,
-		      struct stat *st)
-{
-	struct statx stx;
-
-	if (statx(fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-		  STATX_BASIC_STATS | STATX_BTIME, &stx) < 0)
+	if (host_statx(fd, name, 0, st, &d->fs->told_born) < 0)
 		return -1;
-	*st = (struct stat){
-		.st_dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
-		.st_ino = stx.stx_ino,
-		.st_mode = stx.stx_mode,
-		.st_nlink = stx.stx_nlink,
-		.st_uid = stx.stx_uid,
-		.st_gid = stx.stx_gid,
-		.st_rdev = makedev(stx.stx_rdev_major, stx.stx_rdev_minor),
-		.st_size = (off_t)stx.stx_size,
-		.st_blksize = stx.stx_blksize,
-		.st_blocks = (blkcnt_t)stx.stx_blocks,
-		.st_atim = host_time(&stx.stx_atime),
-		.st_mtim = host_time(&stx.stx_mtime),
-		.st_ctim = host_time(&stx.stx_ctime),
-	};
 	d->fs->told = *st;
-	d->fs->told_born = (struct timespec){0};
-	if (stx.stx_mask & STATX_BTIME)
-		d->fs->told_born = host_time(&stx.stx_btime);
 	return 0;
 }
 
@@ -329,7 +349,7 @@ int hostfs_stat(struct hostdir *d, const char *name, struct stat *st)
 	if (d->kernel)
 		return -ENOENT;
 	back = costs_enter(COSTS_HOST);
-	if (d->changes ? host_statx(d, fd, name, st) < 0
+	if (d->changes ? host_stat_told(d, fd, name, st) < 0
 		       : fstatat(fd, name, st,
 				 AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
 		ret = errno == ENOTDIR ? -ENOENT : hostfs_errno(errno);
@@ -340,6 +360,21 @@ int hostfs_stat(struct hostdir *d, const char *name, struct stat *st)
 	    S_ISDIR(st->st_mode))
 		return 0;
 	return -ENOENT;
+}
+
+/* What opening it has just told is not asked again. */
+int hostfs_stat_dir(struct hostdir *d, struct stat *st)
+{
+	bool opens = d->fd < 0;
+	int fd = hostdir_fd(d);
+
+	if (fd < 0)
+		return fd;
+	if (opens) {
+		*st = d->fs->opened;
+		return 0;
+	}
+	return fstat(fd, st) < 0 ? hostfs_errno(errno) : 0;
 }
 
 bool hostfs_exists(struct hostdir *d, const char *path)

@@ -31,6 +31,7 @@ struct hostfs {
 	 * with it, and is asked for next. */
 	struct stat told;
 	struct timespec told_born; /* tv_sec 0: it has none */
+	struct stat opened;	   /* of the directory that was opened last */
 };
 
 struct hostdir {
@@ -80,6 +81,8 @@ void hostdir_moved(struct hostdir *d, struct hostdir *parent, const char *name);
 /* lstat of one name; -ENOENT also for what is never shown. */
 int MUST_CHECK hostfs_stat(struct hostdir *d, const char *name,
 			   struct stat *st);
+/* fstat of d itself. */
+int MUST_CHECK hostfs_stat_dir(struct hostdir *d, struct stat *st);
 /* Is there something at this path below d? Follows no link out of d. */
 bool hostfs_exists(struct hostdir *d, const char *path);
 /* May we not read the regular file, not search the directory, that name is

@@ -389,15 +389,22 @@ void vfs_text_put(struct inode *inode)
 /* ---- locks
  * ----------------------------------------------------------------------- */
 
+bool vfs_may_be_stale(struct vfs *vfs, const struct vref *ref,
+		      const struct stat *st)
+{
+	const struct inode *i = ref->inode;
+
+	return S_ISREG(st->st_mode) && i->ops->moved && i->ops->moved(i) &&
+	       vfs_is_host(vfs, st);
+}
+
 int vfs_fresh_file(struct vfs_ctx *ctx, const struct vref *ref,
 		   const struct stat *st, int flags, int *fd)
 {
-	const struct inode *i = ref->inode;
 	struct vfs_job *job = NULL;
 	int err;
 
-	if (!S_ISREG(st->st_mode) || !i->ops->moved || !i->ops->moved(i) ||
-	    !vfs_is_host(ctx->vfs, st))
+	if (!vfs_may_be_stale(ctx->vfs, ref, st))
 		return 0;
 	err = vfs_make_store_file(ctx, ref, flags, fd, &job);
 	BUG_ON(err == -EINPROGRESS); /* the data is there */

@@ -379,13 +379,11 @@ bool ov_withheld(struct inode *inode, const char *path)
 void ov_refresh(struct ov_node *n)
 {
 	struct stat st;
-	int fd;
 
 	if (!n->has_lower || !n->lhost->changes)
 		return;
 	if (S_ISDIR(n->inode->type)) {
-		fd = hostdir_fd(n->lhost);
-		if (fd < 0 || fstatat(fd, "", &st, AT_EMPTY_PATH) < 0)
+		if (hostfs_stat_dir(n->lhost, &st) < 0)
 			return;
 	} else if (hostfs_stat(n->lhost, n->lname, &st) < 0 ||
 		   ov_reborn(n, n->lhost, n->lname, &st)) {

@@ -180,7 +180,7 @@ static int ov_open_dir(struct ov_node *n, struct dentry *dentry, int flags,
 		return at;
 	fd = openat(at, ".",
 		    O_RDONLY | O_CLOEXEC |
-			    (flags & (O_DIRECTORY | O_NOFOLLOW)));
+			    (flags & (O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK)));
 	if (fd < 0)
 		return ov_store_errno(errno, "open directory");
 	ret = ov_register(n, dentry);
@@ -235,6 +235,7 @@ int ov_open(struct vfs_ctx *ctx, struct inode *inode, struct dentry *dentry,
 		out->as_asked = true;
 		return ov_open_reg(ctx, n, dentry, flags, out);
 	case S_IFDIR:
+		out->as_asked = n->nlink; /* a stand-in has no flags */
 		return ov_open_dir(n, dentry, flags, &out->fd);
 	case S_IFIFO:
 		return ov_open_fifo(ctx, n, dentry, flags, out);

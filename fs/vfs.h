@@ -421,6 +421,9 @@ int MUST_CHECK vfs_make_store_file(struct vfs_ctx *ctx, const struct vref *ref,
  */
 int MUST_CHECK vfs_fresh_file(struct vfs_ctx *ctx, const struct vref *ref,
 			      const struct stat *st, int flags, int *fd);
+/* Can it be anything but up to date? Costs no call. */
+bool vfs_may_be_stale(struct vfs *vfs, const struct vref *ref,
+		      const struct stat *st);
 
 /* ---- housekeeping ---------------------------------------------------- */
 

@@ -69,7 +69,7 @@ static int64_t dents_read(struct call *c, struct target *t, struct dents *d)
 	ret = d->len ? call_write(c, c->args[1], d->buf, d->len) : 0;
 	if (ret)
 		pos = start;
-	if (lseek(t->fd, pos, SEEK_SET) != pos) {
+	if (pos != start && lseek(t->fd, pos, SEEK_SET) != pos) {
 		log_host(errno, "lseek of a directory");
 		return -EIO;
 	}

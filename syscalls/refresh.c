@@ -39,7 +39,7 @@ int refresh_fd(struct call *c, gfd_t number, struct target *t)
 	off_t at;
 
 	if (t->fd < 0 || t->foreign || t->opath || !t->ref.inode ||
-	    !S_ISREG(t->st.st_mode))
+	    !vfs_may_be_stale(c->s->vfs, &t->ref, &t->st))
 		return 0;
 	flags = fcntl(t->fd, F_GETFL);
 	if (flags < 0 || (flags & (O_ACCMODE | O_PATH)) != O_RDONLY ||
