@@ -176,33 +176,14 @@ static void raise_nofile(struct config *cfg)
 	grow_fdtable(rl.rlim_cur);
 }
 
-static unsigned timed_mask(void *policy, const char *path, unsigned inherited,
-			   uint32_t *rule)
-{
-	enum costs_part back = costs_enter(COSTS_POLICY);
-	unsigned mask = policy_mask(policy, path, inherited, rule);
-
-	costs_leave(back);
-	return mask;
-}
-
-static bool timed_alike(void *policy, const char *dir)
-{
-	enum costs_part back = costs_enter(COSTS_POLICY);
-	bool alike = policy_dir_alike(policy, dir);
-
-	costs_leave(back);
-	return alike;
-}
-
 static void make_vfs(struct run *r)
 {
 	struct sentry *s = &r->s;
 	struct vfs_config vc = {
 		.store_fd = r->jail.store_fd,
 		.store_emulated = s->bare,
-		.mask = timed_mask,
-		.dir_alike = timed_alike,
+		.mask = policy_mask,
+		.dir_alike = policy_dir_alike,
 		.name_told = policy_name_told,
 		.mask_arg = s->policy,
 		.owner_uid = s->cfg->uid,

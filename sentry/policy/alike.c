@@ -12,6 +12,7 @@
  * says what it says of any other such name there.
  * [policy_test: names_alike_get_one_answer]
  */
+#include "../base/costs.h"
 #include "glob.h"
 #include "rules.h"
 
@@ -116,9 +117,8 @@ static bool names_alike(const struct policy *p, const char *dir)
 	return true;
 }
 
-bool policy_dir_alike(void *policy, const char *dir)
+static bool dir_alike(const struct policy *p, const char *dir)
 {
-	const struct policy *p = policy;
 	AUTO_FREE char *host = NULL;
 	size_t given;
 
@@ -129,4 +129,13 @@ bool policy_dir_alike(void *policy, const char *dir)
 	/* No rule lies below, so one shows all that is here. */
 	host = policy_host_path(p, dir, &given);
 	return !host || names_alike(p, host);
+}
+
+bool policy_dir_alike(void *policy, const char *dir)
+{
+	enum costs_part back = costs_enter(COSTS_POLICY);
+	bool alike = dir_alike(policy, dir);
+
+	costs_leave(back);
+	return alike;
 }

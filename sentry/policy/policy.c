@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "../../fs/vfs.h"
+#include "../base/costs.h"
 #include "curated.h"
 #include "glob.h"
 #include "rules.h"
@@ -184,10 +185,9 @@ static unsigned host_mask(const struct policy *p, const char *path,
 	return VFS_MASK_NOLOWER;
 }
 
-unsigned policy_mask(void *policy, const char *path, unsigned inherited,
-		     uint32_t *rule)
+static unsigned mask_find(const struct policy *p, const char *path,
+			  unsigned inherited, uint32_t *rule)
 {
-	const struct policy *p = policy;
 	size_t len = strcmp(path, "/") == 0 ? 0 : strlen(path);
 	struct explicit_match m;
 	const struct secret *secret = NULL;
@@ -226,6 +226,16 @@ unsigned policy_mask(void *policy, const char *path, unsigned inherited,
 			*rule = closed->rule;
 		mask |= VFS_MASK_NOLOWER;
 	}
+	return mask;
+}
+
+unsigned policy_mask(void *policy, const char *path, unsigned inherited,
+		     uint32_t *rule)
+{
+	enum costs_part back = costs_enter(COSTS_POLICY);
+	unsigned mask = mask_find(policy, path, inherited, rule);
+
+	costs_leave(back);
 	return mask;
 }
 
