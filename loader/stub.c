@@ -115,6 +115,24 @@ static int map_failed(uint64_t addr)
 	return addr > -4096ul;
 }
 
+/* The first segment, for the whole span, as the kernel does it: the others take
+ * their places in it, so that nobody else's mapping comes between. Returns
+ * where it went, or 0 if the span must be reserved: none of the file's, or
+ * aligned. */
+static uint64_t map_first(const struct plan_image *im)
+{
+	const struct plan_segment *seg = &im->segment[0];
+	uint64_t at = im->fixed ? im->low : im->base, got;
+
+	if (!im->nsegments || !seg->filesz || seg->vaddr != im->low ||
+	    (!at && im->align > PAGE))
+		return 0;
+	got = map(at, im->span, (int)seg->prot,
+		  MAP_PRIVATE | (at ? MAP_FIXED_NOREPLACE : 0), im->fd,
+		  seg->offset);
+	return map_failed(got) ? 0 : got;
+}
+
 /* Reserves the whole span; returns where its lowest page went. */
 static uint64_t reserve(const struct plan_image *im)
 {
@@ -144,12 +162,13 @@ static uint64_t reserve(const struct plan_image *im)
 }
 
 static void map_segment(const struct plan_image *im,
-			const struct plan_segment *seg, uint64_t bias)
+			const struct plan_segment *seg, uint64_t bias,
+			int mapped)
 {
 	uint64_t at = bias + seg->vaddr;
 	int rest = PROT_READ | PROT_WRITE | (int)(seg->prot & PROT_EXEC);
 
-	if (seg->filesz &&
+	if (seg->filesz && !mapped &&
 	    map_failed(map(at, seg->filesz, (int)seg->prot,
 			   MAP_PRIVATE | MAP_FIXED, im->fd, seg->offset)))
 		stub_die();
@@ -185,12 +204,16 @@ static uint64_t next_mapped(const struct plan_image *im, uint64_t from,
 /* Maps an image; returns its bias. */
 static uint64_t map_image(const struct plan_image *im)
 {
-	uint64_t at = reserve(im), bias = at - im->low, end;
+	uint64_t at = map_first(im), bias, end;
+	int first = at != 0;
 
 	if (im->nsegments > PLAN_SEGMENTS)
 		stub_die();
+	if (!first)
+		at = reserve(im);
+	bias = at - im->low;
 	for (uint32_t i = 0; i < im->nsegments; i++)
-		map_segment(im, &im->segment[i], bias);
+		map_segment(im, &im->segment[i], bias, !i && first);
 	/* natively there is nothing between segments */
 	for (uint64_t v = im->low; v < im->low + im->span; v = end) {
 		uint64_t start = next_mapped(im, v, &end);
