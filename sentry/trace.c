@@ -421,7 +421,7 @@ static void run_requests(struct sentry *s, struct trace *tr)
 static pid_t next_stop(struct sentry *s, struct trace *tr, int *status)
 {
 	while (tr->norphans && tr->patience) {
-		pid_t tid = waitpid(-1, status, __WALL | WNOHANG);
+		pid_t tid = waitpid(-1, status, __WALL | __WNOTHREAD | WNOHANG);
 
 		if (!--tr->patience)
 			adopt_orphans(s, tr);
@@ -429,7 +429,7 @@ static pid_t next_stop(struct sentry *s, struct trace *tr, int *status)
 			return tid;
 		sched_yield();
 	}
-	return waitpid(-1, status, __WALL);
+	return waitpid(-1, status, __WALL | __WNOTHREAD);
 }
 
 static void *trace_main(void *arg)
