@@ -351,15 +351,42 @@ static bool open_for_write(const struct vfs *vfs, int fd)
 	return false;
 }
 
+static int may_exec(struct vfs_ctx *ctx, const struct vref *ref)
+{
+	if (!S_ISREG(ref->inode->type))
+		return S_ISLNK(ref->inode->type) ? -ELOOP : -EACCES;
+	return perm_check(ctx, ref->dentry, ref->inode, X_OK);
+}
+
+bool vfs_is_fixed(const struct inode *inode, const struct stat *st)
+{
+	return inode->ops->fixed && inode->ops->fixed(inode, st);
+}
+
+int vfs_open_exec_again(struct vfs_ctx *ctx, const struct vref *ref, int fd,
+			const struct stat *st)
+{
+	int err = may_exec(ctx, ref);
+
+	if (err)
+		return err;
+	/* Who watches for reads is told by a true open. */
+	if (!vfs_is_fixed(ref->inode, st) ||
+	    vfs_watched(ref->inode, ref->dentry))
+		return 1;
+	return vfs_object_add_host(ctx->vfs, fd, st, NULL, ref->inode,
+				   ref->dentry)
+		       ? 1
+		       : 0;
+}
+
 int vfs_open_exec(struct vfs_ctx *ctx, const struct vref *ref, int *fd)
 {
 	struct vfs_opened o;
 	int err;
 
 	opened_init(&o);
-	if (!S_ISREG(ref->inode->type))
-		return S_ISLNK(ref->inode->type) ? -ELOOP : -EACCES;
-	err = perm_check(ctx, ref->dentry, ref->inode, X_OK);
+	err = may_exec(ctx, ref);
 	if (err)
 		return err;
 	err = open_inode(ctx, ref->inode, ref->dentry, O_RDONLY, false, &o);

@@ -30,6 +30,7 @@ const struct inode_ops overlay_ops = {
 	.watch_target = overlay_watch_target,
 	.make_store = overlay_make_store,
 	.moved = overlay_moved,
+	.fixed = overlay_fixed,
 	.withheld = ov_withheld,
 	.statfs = overlay_statfs,
 	.event = ov_event,

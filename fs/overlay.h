@@ -52,6 +52,8 @@ int MUST_CHECK overlay_watch_target(struct vfs_ctx *ctx, struct inode *inode,
 				    struct dentry *dentry, int *opath_fd);
 /* Is the data of this file in the store? */
 bool overlay_moved(const struct inode *inode);
+/* Is it still the host's, st, in a tree that does not change? */
+bool overlay_fixed(const struct inode *inode, const struct stat *st);
 /* Copy-up without opening; see vfs_make_store_file. */
 int MUST_CHECK overlay_make_store(struct vfs_ctx *ctx, struct inode *inode,
 				  struct dentry *dentry, int flags, int *fd,

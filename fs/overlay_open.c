@@ -268,6 +268,15 @@ bool overlay_moved(const struct inode *inode)
 	return S_ISREG(inode->type) && n->upper && !n->src;
 }
 
+bool overlay_fixed(const struct inode *inode, const struct stat *st)
+{
+	const struct ov_node *n = ov_node((struct inode *)inode);
+
+	return S_ISREG(inode->type) && !n->upper && !n->src && n->lhost &&
+	       !n->lhost->changes && n->lst.st_dev == st->st_dev &&
+	       n->lst.st_ino == st->st_ino;
+}
+
 int overlay_watch_target(struct vfs_ctx *ctx, struct inode *inode,
 			 struct dentry *dentry, int *opath_fd)
 {

@@ -273,6 +273,13 @@ int MUST_CHECK vfs_reopen(struct vfs_ctx *ctx, const struct vref *ref,
  * writing is ETXTBSY. */
 int MUST_CHECK vfs_open_exec(struct vfs_ctx *ctx, const struct vref *ref,
 			     int *fd);
+/* May a descriptor that was got so serve again, as far as the tree tells? fd,
+ * st: what is open, by an fstat just now. 0: yes, and it counts as opened.
+ * 1: it must be opened anew. -errno: it may not be executed. */
+int MUST_CHECK vfs_open_exec_again(struct vfs_ctx *ctx, const struct vref *ref,
+				   int fd, const struct stat *st);
+/* st, an fstat of its descriptor: of a host file that is taken as fixed? */
+bool vfs_is_fixed(const struct inode *inode, const struct stat *st);
 void vfs_text_get(struct inode *inode);
 void vfs_text_put(struct inode *inode);
 

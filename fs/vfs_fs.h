@@ -133,6 +133,9 @@ struct inode_ops {
 	/* Is its data in the store? A descriptor of the host's file shows what
 	 * was before. NULL: no */
 	bool (*moved)(const struct inode *inode);
+	/* Is its data the host's file st, in a tree that is taken as fixed, so
+	 * that a descriptor of it stays right? NULL: no */
+	bool (*fixed)(const struct inode *inode, const struct stat *st);
 	/* Is there something at path, which starts in dir, that is not shown by
 	 * VFS_MASK_NOLOWER? For the record only. NULL: no */
 	bool (*withheld)(struct inode *dir, const char *path);

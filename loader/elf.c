@@ -8,7 +8,6 @@
 #include <elf.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 
 #include "elf.h"
 
@@ -30,28 +29,6 @@ static uint64_t page_up(uint64_t v)
 	return page_down(v + PAGE - 1);
 }
 
-/* 0, -EIO at the end of the file, or pread's errno. */
-static int read_exact(int fd, void *buf, size_t len, uint64_t offset)
-{
-	size_t done = 0;
-
-	if (offset > INT64_MAX - len)
-		return -EINVAL;
-	while (done < len) {
-		ssize_t n = pread(fd, (char *)buf + done, len - done,
-				  (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EIO;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 static bool header_fits(const Elf64_Ehdr *eh)
 {
 	return !memcmp(eh->e_ident, ELFMAG, SELFMAG) &&
@@ -59,23 +36,25 @@ static bool header_fits(const Elf64_Ehdr *eh)
 }
 
 /* The kernel's load_elf_phdrs; a failure is the caller's ENOEXEC/ELIBBAD. */
-static int read_phdrs(int fd, const Elf64_Ehdr *eh, Elf64_Phdr *ph)
+static int read_phdrs(const struct file_head *h, const Elf64_Ehdr *eh,
+		      Elf64_Phdr *ph)
 {
 	size_t size = (size_t)eh->e_phentsize * eh->e_phnum;
 
 	if (eh->e_phentsize != sizeof(*ph) || !size || size > PHDRS_BYTES)
 		return -ENOEXEC;
-	return read_exact(fd, ph, size, eh->e_phoff);
+	return file_head_get(h, ph, size, eh->e_phoff);
 }
 
 /* load_elf_binary's look at PT_INTERP; only the first one counts. */
-static int read_interp_name(int fd, const Elf64_Phdr *ph, char *name)
+static int read_interp_name(const struct file_head *h, const Elf64_Phdr *ph,
+			    char *name)
 {
 	int err;
 
 	if (ph->p_filesz > PATH_LEN_MAX || ph->p_filesz < 2)
 		return -ENOEXEC;
-	err = read_exact(fd, name, ph->p_filesz, ph->p_offset);
+	err = file_head_get(h, name, ph->p_filesz, ph->p_offset);
 	if (err)
 		return err;
 	return name[ph->p_filesz - 1] ? -ENOEXEC : 0;
@@ -192,22 +171,20 @@ static void image_close(struct elf_info *o)
 	im->span = end - im->low;
 }
 
-static int scan_phdrs(int fd, const Elf64_Ehdr *eh, const Elf64_Phdr *ph,
-		      bool want_interp, struct elf_info *o)
+static int scan_phdrs(const struct file_head *h, const Elf64_Ehdr *eh,
+		      const Elf64_Phdr *ph, bool want_interp,
+		      struct elf_info *o)
 {
-	struct stat st;
 	int err = 0;
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
 	for (unsigned i = 0; i < eh->e_phnum && !err; i++) {
 		if (ph[i].p_type == PT_INTERP && want_interp && !o->interp[0])
-			err = read_interp_name(fd, &ph[i], o->interp);
+			err = read_interp_name(h, &ph[i], o->interp);
 		else if (ph[i].p_type == PT_GNU_STACK)
 			o->exec_stack = ph[i].p_flags & PF_X;
 		else if (ph[i].p_type == PT_LOAD)
 			err = segment_add(o, &ph[i], eh->e_phoff,
-					  (uint64_t)st.st_size);
+					  (uint64_t)h->st.st_size);
 	}
 	return err;
 }
@@ -227,44 +204,44 @@ static void info_take_header(struct elf_info *o, const Elf64_Ehdr *eh)
 	o->image.fixed = eh->e_type == ET_EXEC;
 }
 
-int elf_read_program(int fd, struct elf_info *out)
+int elf_read_program(const struct file_head *h, struct elf_info *out)
 {
 	Elf64_Phdr ph[PHDRS_BYTES / sizeof(Elf64_Phdr)];
 	Elf64_Ehdr eh;
 	int err;
 
 	info_reset(out);
-	err = read_exact(fd, &eh, sizeof(eh), 0);
+	err = file_head_get(h, &eh, sizeof(eh), 0);
 	if (err)
 		return err == -EIO ? -ENOEXEC : err;
 	if (!header_fits(&eh) || (eh.e_type != ET_EXEC && eh.e_type != ET_DYN))
 		return -ENOEXEC;
-	if (read_phdrs(fd, &eh, ph))
+	if (read_phdrs(h, &eh, ph))
 		return -ENOEXEC;
 	info_take_header(out, &eh);
-	err = scan_phdrs(fd, &eh, ph, true, out);
+	err = scan_phdrs(h, &eh, ph, true, out);
 	if (err)
 		return err;
 	image_close(out);
 	return 0;
 }
 
-int elf_read_interp(int fd, struct elf_info *out)
+int elf_read_interp(const struct file_head *h, struct elf_info *out)
 {
 	Elf64_Phdr ph[PHDRS_BYTES / sizeof(Elf64_Phdr)];
 	Elf64_Ehdr eh;
 	int err;
 
 	info_reset(out);
-	err = read_exact(fd, &eh, sizeof(eh), 0);
+	err = file_head_get(h, &eh, sizeof(eh), 0);
 	if (err)
 		return err;
-	if (!header_fits(&eh) || read_phdrs(fd, &eh, ph))
+	if (!header_fits(&eh) || read_phdrs(h, &eh, ph))
 		return -ELIBBAD;
 	info_take_header(out, &eh);
 	if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)
 		out->doomed = true; /* load_elf_interp, past no return */
-	if (scan_phdrs(fd, &eh, ph, false, out))
+	if (scan_phdrs(h, &eh, ph, false, out))
 		return -ELIBBAD;
 	image_close(out);
 	return 0;

@@ -13,6 +13,7 @@
 #define CLOCHE_ELF_H
 
 #include "../sentry/base/base.h"
+#include "filehead.h"
 #include "plan.h"
 
 struct elf_info {
@@ -26,12 +27,13 @@ struct elf_info {
 
 /*
  * Reads a program. 0, -ENOEXEC, -EIO (the interpreter's name lies outside of
- * the file), or what pread gave. The file offset is not used.
+ * the file), or what pread gave.
  */
-int MUST_CHECK elf_read_program(int fd, struct elf_info *out);
+int MUST_CHECK elf_read_program(const struct file_head *h,
+				struct elf_info *out);
 
 /* Reads the file that PT_INTERP named: 0, -ELIBBAD, -EIO (too short). */
-int MUST_CHECK elf_read_interp(int fd, struct elf_info *out);
+int MUST_CHECK elf_read_interp(const struct file_head *h, struct elf_info *out);
 
 /*
  * Where the lowest page of a program goes: near 0x555555554000 for a PIE with

@@ -45,24 +45,12 @@ static void copy_part(char *dst, const char *from, const char *to)
 	dst[len] = '\0';
 }
 
-ssize_t script_read_head(int fd, char head[SCRIPT_HEAD])
+void script_take_head(const struct file_head *h, char head[SCRIPT_HEAD])
 {
-	size_t done = 0;
+	size_t n = h->len < SCRIPT_HEAD ? h->len : SCRIPT_HEAD;
 
-	memset(head, 0, SCRIPT_HEAD);
-	while (done < SCRIPT_HEAD) {
-		ssize_t n =
-			pread(fd, head + done, SCRIPT_HEAD - done, (off_t)done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	memcpy(head, h->bytes, n);
+	memset(head + n, 0, SCRIPT_HEAD - n);
 }
 
 /* The end of the line's text, or NULL where it may be truncated. */

@@ -9,7 +9,7 @@
 #ifndef CLOCHE_SCRIPT_H
 #define CLOCHE_SCRIPT_H
 
-#include "../sentry/base/base.h"
+#include "filehead.h"
 
 #define SCRIPT_HEAD	 256 /* BINPRM_BUF_SIZE */
 #define SCRIPT_DEPTH_MAX 5   /* interpreters that are scripts: then ELOOP */
@@ -20,8 +20,8 @@ struct script_line {
 	bool has_arg;
 };
 
-/* The first bytes of a file, padded with NULs: bytes read, or -errno. */
-ssize_t MUST_CHECK script_read_head(int fd, char head[SCRIPT_HEAD]);
+/* The first bytes of a file, padded with NULs. */
+void script_take_head(const struct file_head *h, char head[SCRIPT_HEAD]);
 
 /* 0, or -ENOEXEC: not a script, or one without a usable interpreter. */
 int MUST_CHECK script_parse(const char head[SCRIPT_HEAD],

@@ -10,6 +10,9 @@
 #include "stub.h"
 
 	.text
+	.balign	8
+	.asciz	STUB_PATH
+	.balign	8
 	.globl _start
 	.type _start, @function
 _start:

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -20,12 +19,7 @@
 #include "sentry.h"
 #include "trace_priv.h"
 
-enum {
-	EXEC_BELOW_STACK = 512,
-	EXEC_ARGV_MAX = 4096,
-	EXEC_SPARE_FDS = 8,
-	EXEC_HINT_MAX = 512
-};
+enum { EXEC_ARGV_MAX = 4096, EXEC_SPARE_FDS = 8, EXEC_HINT_MAX = 512 };
 
 void exec_plan_free(struct tgroup *tg)
 {
@@ -139,48 +133,13 @@ static int read_request(pid_t tid, const struct __ptrace_syscall_info *i,
 	return 0;
 }
 
-/* Puts the stub's path below the stack pointer, beyond the red zone, where no
- * live data is. The old bytes are kept for a failing exec. */
-static int write_stub_path(struct sentry *s, pid_t tid, struct ttrace *tt,
-			   gaddr_t rsp)
-{
-	size_t len = strlen(s->stub_path) + 1;
-	gaddr_t at = (rsp - EXEC_BELOW_STACK) & ~(gaddr_t)63;
-
-	BUG_ON(len > EXEC_SCRATCH);
-	tt->scratch_addr = at;
-	if (gmem_read(tid, at, tt->scratch, len) ||
-	    gmem_write(tid, at, s->stub_path, len))
-		return -EFAULT;
-	return 0;
-}
-
-static int rewrite_to_stub(struct sentry *s, pid_t tid, struct ttrace *tt)
-{
-	struct user_regs_struct r;
-	int ret;
-
-	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
-		return -ESRCH;
-	tt->saved = r;
-	ret = write_stub_path(s, tid, tt, r.rsp);
-	if (ret)
-		return ret;
-	if (r.orig_rax == SYS_execveat) {
-		r.rsi = r.rdx;
-		r.rdx = r.r10;
-	}
-	r.orig_rax = SYS_execve;
-	r.rdi = tt->scratch_addr;
-	if (ptrace(PTRACE_SETREGS, tid, 0, &r) < 0)
-		return -ESRCH;
-	return 0;
-}
-
 /* The prepared plan becomes the process's pending one. */
-static int commit_plan(struct sentry *s, pid_t tid, struct exec_plan *p)
+static int commit_plan(struct sentry *s, pid_t tid,
+		       const struct __ptrace_syscall_info *i,
+		       struct exec_plan *p)
 {
 	struct ttrace *tt;
+	gaddr_t path;
 	struct task *t;
 	int ret = -ESRCH;
 
@@ -188,10 +147,11 @@ static int commit_plan(struct sentry *s, pid_t tid, struct exec_plan *p)
 	t = task_find(s, tid);
 	if (t) {
 		tt = ttrace_of(t);
+		path = t->tg->stub_path;
 		sentry_unlock(s);
 		/* Only the tracer uses or frees tt while the thread is
 		 * stopped. */
-		ret = rewrite_to_stub(s, tid, tt);
+		ret = exec_enter_stub(s, tid, tt, i, path);
 		sentry_lock(s);
 		if (!ret) {
 			exec_plan_free(t->tg);
@@ -228,7 +188,7 @@ void exec_stop(struct sentry *s, pid_t tid)
 	if (!ret)
 		ret = exec_resolve(s, tid, q, &p);
 	if (!ret)
-		ret = commit_plan(s, tid, p);
+		ret = commit_plan(s, tid, &info, p);
 	if (ret) {
 		audit_refused(s, tid, q, ret);
 		skip_call(s, tid, ret);
@@ -239,27 +199,12 @@ void exec_stop(struct sentry *s, pid_t tid)
 		log_host(errno, "resuming exec of %d", tid);
 }
 
-/* Errnos that execve of the stub gives for the guest's own doing. */
-static bool exec_errno_expected(long err)
-{
-	switch (-err) {
-	case E2BIG:
-	case EFAULT:
-	case ENOMEM:
-	case EAGAIN:
-	case EINTR:
-	case EPERM:
-		return true;
-	}
-	return err <= -512 && err >= -516;
-}
-
+/* The kernel has refused to run the stub. */
 void exec_exit_stop(struct sentry *s, pid_t tid)
 {
-	struct user_regs_struct r;
 	struct ttrace *tt = NULL;
 	struct task *t;
-	long rax;
+	bool again;
 
 	sentry_lock(s);
 	t = task_find(s, tid);
@@ -269,35 +214,20 @@ void exec_exit_stop(struct sentry *s, pid_t tid)
 		tt->execing = false;
 	}
 	sentry_unlock(s);
-	if (!tt || ptrace(PTRACE_GETREGS, tid, 0, &r) < 0) {
+	if (!tt) {
 		trace_cont(s, tid, 0);
 		return;
 	}
-	rax = (long)r.rax;
-	if (!exec_errno_expected(rax)) {
-		log_warn("exec of the stub by thread %d gave errno %ld: killed",
-			 tid, -rax);
+	if (exec_leave_stub(s, tid, tt, &again))
 		kill(tid, SIGKILL);
-		trace_cont(s, tid, 0);
-		return;
+	if (again) {
+		sentry_lock(s);
+		t = task_find(s, tid);
+		if (t)
+			t->tg->stub_path = 0;
+		sentry_unlock(s);
 	}
-	tt->saved.rax = r.rax;
-	if (gmem_write(tid, tt->scratch_addr, tt->scratch,
-		       strlen(s->stub_path) + 1))
-		log_debug("scratch of %d not restored", tid);
-	if (ptrace(PTRACE_SETREGS, tid, 0, &tt->saved) < 0)
-		kill(tid, SIGKILL);
 	trace_cont(s, tid, 0);
-}
-
-static bool runs_the_stub(struct sentry *s, pid_t pid)
-{
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return stat(path, &st) == 0 && st.st_dev == s->stub_dev &&
-	       st.st_ino == s->stub_ino;
 }
 
 /* argv as a JSON array, from the new stack: the strings lie in one piece. */
@@ -371,19 +301,31 @@ static void tgroup_take_exe(struct tgroup *tg, struct exec_plan *p)
 	p->committed = true;
 }
 
+/* Under the state lock: who called; NULL if unknown. Another thread than the
+ * leader has taken the leader's number. */
+static struct task *exec_former(struct sentry *s, pid_t tid)
+{
+	struct task *t = task_find(s, tid);
+	unsigned long former;
+
+	if (t && t->tg->ntasks == 1)
+		return t;
+	if (ptrace(PTRACE_GETEVENTMSG, tid, 0, &former) < 0)
+		return NULL;
+	return task_find(s, (pid_t)former);
+}
+
 void exec_event(struct sentry *s, pid_t tid)
 {
-	unsigned long former = (unsigned long)tid;
 	struct exec_plan *p = NULL;
 	struct strbuf b;
 	struct task *t;
-	bool genuine = runs_the_stub(s, tid);
+	gaddr_t path;
+	bool genuine = exec_runs_stub(s, tid, &path);
 
-	if (ptrace(PTRACE_GETEVENTMSG, tid, 0, &former) < 0)
-		genuine = false;
 	strbuf_init(&b, 0);
 	sentry_lock(s);
-	t = task_find(s, (pid_t)former);
+	t = exec_former(s, tid);
 	if (t) {
 		struct ttrace *tt = ttrace_of(t);
 
@@ -392,6 +334,7 @@ void exec_event(struct sentry *s, pid_t tid)
 		tt->in_stub = true;
 		tt->stub_ip = 0;
 		task_exec_rename(s, t, tid);
+		t->tg->stub_path = path;
 		if (genuine) {
 			p = t->tg->exec_plan;
 			if (s->cfg->audit)
@@ -445,6 +388,18 @@ bool exec_is_plan_request(struct call *c)
 	       c->args[3] == PLAN_MODE;
 }
 
+bool exec_awaits_plan(struct call *c)
+{
+	bool ret;
+
+	if (c->nr != SYS_openat || !exec_is_plan_request(c))
+		return false;
+	sentry_lock(c->s);
+	ret = c->task->tg->exec_plan != NULL;
+	sentry_unlock(c->s);
+	return ret;
+}
+
 /* One image into the guest: its number, or CALL_DONE if it was the last, and
  * with that the answer. The guest's descriptor table may be full up to the
  * limit: then more is allowed for the moment of injection, never above the hard
@@ -471,12 +426,12 @@ static int64_t inject_image(struct call *c, int fd, bool last)
 /* The plan is written before the last image goes, since that is the answer. */
 static int64_t inject_plan(struct call *c, struct exec_plan *p)
 {
-	bool two = p->interp_fd >= 0;
+	bool two = p->interp != NULL;
 	int64_t ret;
 
 	p->plan.program.fd = PLAN_ANSWERED;
 	if (two) {
-		ret = inject_image(c, p->program_fd, false);
+		ret = inject_image(c, p->program->fd, false);
 		if (ret < 0)
 			return ret;
 		p->plan.program.fd = (int32_t)ret;
@@ -485,7 +440,7 @@ static int64_t inject_plan(struct call *c, struct exec_plan *p)
 	ret = call_write(c, c->args[1], &p->plan, PLAN_SIZE(&p->plan));
 	if (ret)
 		return ret;
-	return inject_image(c, two ? p->interp_fd : p->program_fd, true);
+	return inject_image(c, (two ? p->interp : p->program)->fd, true);
 }
 
 int64_t exec_answer_plan(struct call *c)

@@ -10,8 +10,9 @@
  *
  * LAW 1: decide on orig_rax and the architecture that the kernel reports, not
  *   on the filter's data, which a guest's own filter may have replaced.
- * LAW 2: after PTRACE_EVENT_EXEC /proc/PID/exe must be the stub, by (dev,
- *   ino); otherwise the process is killed before its first instruction.
+ * LAW 2: after PTRACE_EVENT_EXEC what runs must be the stub: its very bytes
+ *   where the process starts, or /proc/PID/exe by (dev, ino); otherwise the
+ *   process is killed before its first instruction.
  * LAW 3: a plan is given out once, and only to the process it was made for.
  * LAW 4: an errno that an exec of the stub cannot give is an attack: kill.
  *   (tests: tests/escape, exec races)
@@ -32,8 +33,14 @@ void exec_audit_exit(struct sentry *s, struct task *t, int status);
 /* Frees a plan that was never asked for. Under the state lock. */
 void exec_plan_free(struct tgroup *tg);
 
+/* Lets go of programs that are kept open (exec_image.c). Under the state lock.
+ */
+void exec_images_forget(struct sentry *s);
+
 /* The stub's reserved openat: is it one, and its answer. */
 bool exec_is_plan_request(struct call *c);
+/* Has it been made by the stub, so that its buffer is no path? */
+bool exec_awaits_plan(struct call *c);
 int64_t exec_answer_plan(struct call *c);
 
 #endif

@@ -4,7 +4,8 @@
  * Everything is opened through the VFS with the guest's virtual credentials,
  * so that a file which only exists in the overlay runs, and one that the view
  * hides does not exist. File contents are read after the state lock is
- * dropped: from descriptors, which cannot change what they refer to.
+ * dropped: from descriptors, which cannot change what they refer to. Some
+ * files are kept open and need no reading (exec_image.c).
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,12 +17,14 @@
 #include "exec_priv.h"
 #include "sentry.h"
 
+/* A script's interpreter is a program like the first. */
+enum image_role { IMAGE_FIRST, IMAGE_NEXT, IMAGE_INTERP };
+
 struct resolver {
 	struct sentry *s;
 	pid_t tid;
 	struct exec_request *req;
 	struct plan_args args;
-	struct elf_info program, interp;
 	struct vref ref; /* of the image last opened */
 	char execfn[PATH_LEN_MAX];
 	char exe_path[PATH_LEN_MAX + 16];
@@ -32,10 +35,8 @@ void exec_plan_destroy(struct exec_plan *p)
 {
 	if (!p)
 		return;
-	if (p->program_fd >= 0)
-		close(p->program_fd);
-	if (p->interp_fd >= 0)
-		close(p->interp_fd);
+	exec_image_put(p->program);
+	exec_image_put(p->interp);
 	if (p->exe.inode)
 		vfs_text_put(p->exe.inode);
 	vref_put(&p->exe);
@@ -64,10 +65,24 @@ static int copy_guest_fd(struct task *t, int gfd)
 	return fd < 0 ? -EBADF : fd;
 }
 
+/* What r->ref is: kept from before, or opened. */
+static int open_looked_up(struct resolver *r, struct vfs_ctx *ctx, bool interp,
+			  struct exec_image **out)
+{
+	int fd, ret = exec_image_find(r->s, ctx, &r->ref, interp, out);
+
+	if (ret <= 0)
+		return ret;
+	ret = vfs_open_exec(ctx, &r->ref, &fd);
+	if (!ret)
+		*out = exec_image_new(fd);
+	return ret;
+}
+
 /* execveat(fd, "", AT_EMPTY_PATH): the descriptor itself. A memfd is ours to
  * run too: nothing names it, and its content is the guest's own. */
 static int open_descriptor(struct resolver *r, struct vfs_ctx *ctx,
-			   struct task *t, int *out)
+			   struct task *t, struct exec_image **out)
 {
 	AUTO_CLOSE int fd = copy_guest_fd(t, r->req->dirfd);
 	struct stat st;
@@ -78,19 +93,21 @@ static int open_descriptor(struct resolver *r, struct vfs_ctx *ctx,
 		return fd;
 	ret = vfs_identify(ctx->vfs, fd, &r->ref, &st, &opath);
 	if (!ret)
-		return vfs_open_exec(ctx, &r->ref, out);
+		return open_looked_up(r, ctx, false, out);
 	if (ret != -ENOENT)
 		return ret;
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
 		return -EACCES;
-	*out = fd_take(&fd);
+	*out = exec_image_new(fd_take(&fd));
 	return 0;
 }
 
 /* One path of the chain: looked up and opened for execution. */
 static int open_named(struct resolver *r, struct vfs_ctx *ctx, struct task *t,
-		      const char *path, bool first, int *out)
+		      const char *path, enum image_role role,
+		      struct exec_image **out)
 {
+	bool first = role == IMAGE_FIRST;
 	struct vref base = {0};
 	struct vfs_at at = {.path = path};
 	unsigned flags = VFS_FOLLOW;
@@ -124,14 +141,14 @@ static int open_named(struct resolver *r, struct vfs_ctx *ctx, struct task *t,
 			ret = -ELOOP;
 	}
 	if (!ret)
-		ret = vfs_open_exec(ctx, &r->ref, out);
+		ret = open_looked_up(r, ctx, role == IMAGE_INTERP, out);
 	vref_put(&base);
 	return ret;
 }
 
 /* Opens one image under the state lock. */
-static int resolver_open(struct resolver *r, const char *path, bool first,
-			 int *out)
+static int resolver_open(struct resolver *r, const char *path,
+			 enum image_role role, struct exec_image **out)
 {
 	struct vfs_ctx ctx;
 	struct vcred cred;
@@ -142,10 +159,10 @@ static int resolver_open(struct resolver *r, const char *path, bool first,
 	t = task_find(r->s, r->tid);
 	if (t) {
 		resolver_ctx(r, t, &cred, &ctx);
-		if (first && !path[0])
+		if (role == IMAGE_FIRST && !path[0])
 			ret = open_descriptor(r, &ctx, t, out);
 		else
-			ret = open_named(r, &ctx, t, path, first, out);
+			ret = open_named(r, &ctx, t, path, role, out);
 		r->req->refused_mask = ctx.refused_mask;
 		r->req->refused_rule = ctx.refused_rule;
 	}
@@ -186,8 +203,40 @@ static bool guest_fd_cloexec(struct resolver *r)
 	return p && strtoul(p + 6, NULL, 8) & O_CLOEXEC;
 }
 
-/* Follows "#!" lines until an ELF file: its descriptor in *out. */
-static int resolve_chain(struct resolver *r, int *out)
+/* Opens an image and knows its headers. 1: a script, with its head. */
+static int resolver_image(struct resolver *r, const char *path,
+			  enum image_role role, char *head,
+			  struct exec_image **out)
+{
+	bool interp = role == IMAGE_INTERP;
+	struct exec_image *im = NULL;
+	int ret = resolver_open(r, path, role, &im);
+
+	if (ret)
+		return ret;
+	*out = im;
+	if (im->inode)
+		return 0;
+	ret = exec_image_read(im, interp, head);
+	if (ret)
+		return ret;
+	sentry_lock(r->s);
+	if (r->ref.inode)
+		exec_image_keep(r->s, im, r->ref.inode);
+	sentry_unlock(r->s);
+	return 0;
+}
+
+static void image_release(struct resolver *r, struct exec_image **im)
+{
+	sentry_lock(r->s);
+	exec_image_put(*im);
+	sentry_unlock(r->s);
+	*im = NULL;
+}
+
+/* Follows "#!" lines until an ELF file: *out, which may be set on failure. */
+static int resolve_chain(struct resolver *r, struct exec_image **out)
 {
 	const char *path = r->req->path;
 	char name[PATH_LEN_MAX];
@@ -195,21 +244,15 @@ static int resolve_chain(struct resolver *r, int *out)
 
 	snprintf(name, sizeof(name), "%s", r->execfn);
 	for (int depth = 0;; depth++) {
-		AUTO_CLOSE int fd = -1;
-		char head[SCRIPT_HEAD] = {0};
+		char head[SCRIPT_HEAD];
 		struct script_line line;
-		ssize_t n;
 
-		ret = resolver_open(r, depth ? name : path, !depth, &fd);
-		if (ret)
+		ret = resolver_image(r, depth ? name : path,
+				     depth ? IMAGE_NEXT : IMAGE_FIRST, head,
+				     out);
+		if (ret <= 0)
 			return ret;
-		n = script_read_head(fd, head);
-		if (n < 0)
-			return (int)n;
-		if (head[0] != '#' || head[1] != '!') {
-			*out = fd_take(&fd);
-			return elf_read_program(*out, &r->program);
-		}
+		image_release(r, out);
 		ret = script_parse(head, &line);
 		if (ret)
 			return ret;
@@ -307,7 +350,6 @@ static void fill_ids(struct resolver *r, struct exec_plan *p,
 static int resolve(struct resolver *r, struct exec_plan *p)
 {
 	struct plan_request q = {
-		.program = &r->program,
 		.program_fd = -1,
 		.interp_fd = -1,
 	};
@@ -315,17 +357,17 @@ static int resolve(struct resolver *r, struct exec_plan *p)
 
 	make_execfn(r);
 	plan_args_init(&r->args);
-	ret = resolve_chain(r, &p->program_fd);
+	ret = resolve_chain(r, &p->program);
 	if (ret)
 		return ret;
+	q.program = &p->program->info;
 	note_exe(r, &p->exe);
-	if (r->program.interp[0]) {
-		ret = resolver_open(r, r->program.interp, false, &p->interp_fd);
-		if (!ret)
-			ret = elf_read_interp(p->interp_fd, &r->interp);
+	if (q.program->interp[0]) {
+		ret = resolver_image(r, q.program->interp, IMAGE_INTERP, NULL,
+				     &p->interp);
 		if (ret)
 			return ret;
-		q.interp = &r->interp;
+		q.interp = &p->interp->info;
 	}
 	q.execfn = r->execfn;
 	q.comm = r->req->path[0] ? NULL : r->exe_path;
@@ -339,8 +381,8 @@ static int resolve(struct resolver *r, struct exec_plan *p)
 int exec_resolve(struct sentry *s, pid_t tid, struct exec_request *req,
 		 struct exec_plan **out)
 {
-	/* Not zeroed: both are large, most is not used, and elf_read_* and
-	 * plan_fill set what they are to fill. */
+	/* Not zeroed: both are large, most is not used, and plan_fill sets what
+	 * it is to fill. */
 	struct resolver *r = xmalloc(sizeof(*r));
 	struct exec_plan *p = xmalloc(sizeof(*p));
 	int ret;
@@ -349,9 +391,9 @@ int exec_resolve(struct sentry *s, pid_t tid, struct exec_request *req,
 	r->tid = tid;
 	r->req = req;
 	r->ref = (struct vref){0};
-	r->exe_path[0] = r->program.interp[0] = '\0';
+	r->exe_path[0] = '\0';
 	p->ids = (struct exec_ids){0};
-	p->program_fd = p->interp_fd = -1;
+	p->program = p->interp = NULL;
 	p->exe = (struct vref){0};
 	p->exe_path[0] = '\0';
 	p->committed = false;

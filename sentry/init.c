@@ -35,6 +35,7 @@
 
 #include "command.h"
 #include "jail.h"
+#include "../loader/stub.h"
 #include "../loader/stubimage.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
@@ -192,7 +193,8 @@ static int init_make_store(struct init *in)
 
 static void write_stub(struct init *in)
 {
-	int fd = open("s", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
+	int fd = open(&STUB_PATH[1], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		      0555);
 
 	MUST(in, "writing the stub", fd);
 	if (write(fd, stub_image, stub_image_size) != (ssize_t)stub_image_size)
@@ -360,7 +362,7 @@ static void init_build(struct init *in, const char *bare_dir)
 	init_limits(in);
 	init_drop(in);
 	snprintf(stub, sizeof(stub), "%s%s", in->bare ? bare_dir : "",
-		 in->bare ? "/stub" : "/s");
+		 in->bare ? "/stub" : STUB_PATH);
 	MUST(in, "looking at the stub", stat(stub, &st));
 	m.stub_dev = st.st_dev;
 	m.stub_ino = st.st_ino;

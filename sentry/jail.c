@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 
 #include "baredir.h"
+#include "../loader/stub.h"
 #include "../loader/stubimage.h"
 
 int jail_send(int sock, const struct jail_msg *m, const int *fds, unsigned nfds)
@@ -316,7 +317,7 @@ int jail_begin(struct jail *j, const struct config *cfg, bool bare)
 	if (bare) {
 		ret = bare_prepare(j);
 	} else {
-		j->stub_path = xstrdup("/s");
+		j->stub_path = xstrdup(STUB_PATH);
 		ret = geteuid() == 0 ? store_make_as_root(j, cfg) : 0;
 		if (ret > 0) {
 			j->store_fd = ret;

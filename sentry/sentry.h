@@ -51,6 +51,8 @@ struct sentry {
 	void *locks;		    /* syscalls/locks.c; under lock */
 	bool ofd_locks;		    /* some were asked for; under lock */
 	void *inotify;		    /* syscalls/inotify.c; under lock */
+	struct list images;	    /* exec_image.c; under lock */
+	unsigned images_kept;	    /* of them */
 	void *trace;		    /* trace.c */
 	struct affinity *affinity;  /* affinity.h */
 	void *workers;		    /* workers.c */

@@ -252,6 +252,7 @@ static struct tgroup *tgroup_new(struct sentry *s, struct tgroup *parent,
 		tg->dumpable = parent->dumpable;
 		tg->execs = parent->execs;
 		tg->persona_set = parent->persona_set;
+		tg->stub_path = parent->stub_path;
 		tg->exe_path =
 			parent->exe_path ? xstrdup(parent->exe_path) : NULL;
 		if (parent->exe.inode) {

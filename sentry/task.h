@@ -59,6 +59,7 @@ struct tgroup {
 	uint64_t aio_events;	    /* asked of io_setup since the last exec */
 	bool persona_set; /* personality(2) was called, here or before */
 	uint64_t start_ns;
+	gaddr_t stub_path; /* where its memory names the stub; 0: not known */
 	struct list posix_locks; /* locks.c */
 	void *exec_plan;	 /* exec.c: pending plan of this exec */
 };

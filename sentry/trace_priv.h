@@ -22,9 +22,12 @@ struct ttrace {
 	bool held;		 /* stopped until the release */
 	int held_sig;		 /* of that stop */
 	bool execing;		 /* a rewritten execve is under way */
-	struct user_regs_struct saved;
-	gaddr_t scratch_addr; /* guest bytes that the stub's path replaced */
+	int exec_nr;		 /* what it was, and its first arguments */
+	uint64_t exec_args[3];
+	gaddr_t scratch_addr; /* guest bytes that the stub's path replaced; 0:
+			       * none, it stands in the stub */
 	unsigned char scratch[EXEC_SCRATCH];
+	struct user_regs_struct saved; /* ctty.c */
 
 	/* observe.c */
 	struct user_regs_struct entry; /* of the call that is under way */

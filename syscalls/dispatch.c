@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
+#include "../sentry/exec.h"
 #include "../sentry/observe.h"
 #include "../sentry/outside.h"
 #include "../sentry/policy/policy.h"
@@ -310,7 +311,8 @@ int64_t dispatch_call(struct call *c)
 	    filter_args_truncated(c->nr, c->args, c->s->bare))
 		return CALL_CONTINUE;
 	BUG_ON(c->decoded || !c->row->handler);
-	decode_args(c);
+	if (!exec_awaits_plan(c))
+		decode_args(c);
 	c->decoded = true;
 	c->arena_mark = c->arena_used;
 	return dispatch_run(c);

@@ -19,6 +19,7 @@
 #include "../audit/audit.h"
 #include "../baredir.h"
 #include "../command.h"
+#include "../exec.h"
 #include "../task.h"
 #include "../trace.h"
 #include "place.h"
@@ -300,8 +301,10 @@ static int restore_idle(struct server *sv, const char *label,
 		strbuf_puts(why, "a program runs in it; --force kills it");
 		ret = -EBUSY;
 	}
-	if (!ret)
+	if (!ret) {
+		exec_images_forget(sv->s);
 		ret = snapshot_restore(sv->s->vfs, e->s);
+	}
 	sentry_unlock(sv->s);
 	return ret;
 }

@@ -45,18 +45,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct script_line line;
 	char head[SCRIPT_HEAD];
 	AUTO_CLOSE int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct file_head h;
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
+	    file_head_read(&h, fd))
 		return 0;
-	if (elf_read_interp(fd, &interp) == 0) {
+	if (elf_read_interp(&h, &interp) == 0) {
 		check_info(&interp);
 		r.interp = &interp;
 	}
-	if (elf_read_program(fd, &program) == 0) {
+	if (elf_read_program(&h, &program) == 0) {
 		check_info(&program);
 		BUG_ON(plan_fill(&plan, &r));
 	}
-	if (script_read_head(fd, head) > 0 && !script_parse(head, &line))
+	script_take_head(&h, head);
+	if (!script_parse(head, &line))
 		BUG_ON(strlen(line.interp) >= sizeof(line.interp));
 	return 0;
 }

@@ -509,6 +509,65 @@ TEST(alternating_exec_in_one_process)
 	EQ(wait_for(CHILD(execv("/bin/sh", a))), 9);
 }
 
+/* Memory that /proc/self/maps does not show is nobody's: each piece of it, from
+ * `from` on, is unmapped, or its ends are taken. The stack has room to grow. */
+static void use_what_is_not_shown(uintptr_t from, bool take)
+{
+	enum { MOST = 1 << 20 };
+	uintptr_t a, b, holes[256][2];
+	char line[512];
+	size_t n = 0;
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	void use(uintptr_t at, size_t len)
+	{
+		if (take)
+			mmap((void *)at, len, PROT_READ,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		else
+			munmap((void *)at, len);
+	}
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx", &a, &b) != 2 || a >= 1ul << 47)
+			continue;
+		if (strstr(line, "[stack]"))
+			a -= 64 << 20;
+		if (a > from && n < 256)
+			holes[n][0] = from, holes[n++][1] = a;
+		from = b > from ? b : from;
+	}
+	for (size_t i = 0; i < n; i++) {
+		size_t len = holes[i][1] - holes[i][0];
+		size_t most = take && len > MOST ? MOST : len;
+
+		use(holes[i][0], most);
+		use(holes[i][1] - most, most);
+	}
+}
+
+TEST(exec_after_using_all_memory_that_is_not_shown)
+{
+	char *a[] = {guest_self, "--child", "args", "a", NULL};
+	char *bad[] = {"x", (char *)16, NULL};
+
+	for (int take = 0; take < 2; take++) {
+		CHECK(!strcmp(OUTPUT({
+				      use_what_is_not_shown(1ul << 46, take);
+				      execv("none", a);
+				      execve(guest_self, bad, environ);
+				      if (errno == EFAULT)
+					      execv(guest_self, a);
+			      }),
+			      "[a]\n"));
+		CHECK(!strcmp(OUTPUT({
+				      use_what_is_not_shown(1ul << 46, take);
+				      syscall(SYS_execveat, AT_FDCWD,
+					      guest_self, a, environ, 0);
+			      }),
+			      "[a]\n"));
+	}
+}
+
 TEST(file_open_for_writing_does_not_run)
 {
 	int in = OK(open("/bin/true", O_RDONLY | O_CLOEXEC));

@@ -66,16 +66,24 @@ static int file_fd(const struct file *f, size_t len)
 
 static int read_program(const struct file *f, size_t len, struct elf_info *o)
 {
-	int fd = file_fd(f, len), err = elf_read_program(fd, o);
+	int fd = file_fd(f, len), err;
+	struct file_head h;
 
+	err = file_head_read(&h, fd);
+	if (!err)
+		err = elf_read_program(&h, o);
 	close(fd);
 	return err;
 }
 
 static int read_interp(const struct file *f, size_t len, struct elf_info *o)
 {
-	int fd = file_fd(f, len), err = elf_read_interp(fd, o);
+	int fd = file_fd(f, len), err;
+	struct file_head h;
 
+	err = file_head_read(&h, fd);
+	if (!err)
+		err = elf_read_interp(&h, o);
 	close(fd);
 	return err;
 }

@@ -117,11 +117,34 @@ Test(script, head_is_read_with_nul_padding)
 {
 	char head[SCRIPT_HEAD];
 	int fd = memfd_create("s", 0);
+	struct file_head h;
 
 	cr_assert_eq(write(fd, "#!/x\n", 5), 5);
-	cr_assert_eq(script_read_head(fd, head), 5);
-	cr_assert_eq(head[5], 0);
+	cr_assert_eq(file_head_read(&h, fd), 0);
+	cr_assert_eq(h.len, 5);
+	script_take_head(&h, head);
+	cr_assert_str_eq(head, "#!/x\n");
 	cr_assert_eq(head[SCRIPT_HEAD - 1], 0);
 	close(fd);
-	cr_assert_eq(script_read_head(-1, head), -EBADF);
+	cr_assert_eq(file_head_read(&h, -1), -EBADF);
+}
+
+Test(script, bytes_beyond_the_head_come_from_the_file)
+{
+	char text[FILE_HEAD + 8], got[16];
+	int fd = memfd_create("s", 0);
+	struct file_head h;
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)('a' + i % 26);
+	cr_assert_eq(write(fd, text, sizeof(text)), sizeof(text));
+	cr_assert_eq(file_head_read(&h, fd), 0);
+	cr_assert_eq(h.len, FILE_HEAD);
+	for (size_t at = FILE_HEAD - 20; at <= sizeof(text) - 16; at++) {
+		cr_assert_eq(file_head_get(&h, got, 16, at), 0);
+		cr_assert_arr_eq(got, text + at, 16);
+	}
+	cr_assert_eq(file_head_get(&h, got, 16, sizeof(text) - 15), -EIO);
+	cr_assert_eq(file_head_get(&h, got, 16, UINT64_MAX - 3), -EINVAL);
+	close(fd);
 }
