@@ -48,30 +48,74 @@ int gmem_write(pid_t tid, gaddr_t addr, const void *buf, size_t len)
 	return (size_t)n == len ? 0 : -EFAULT;
 }
 
-ssize_t gmem_read_str(pid_t tid, gaddr_t addr, char *buf, size_t size)
+/* The parts before the first that cannot be read, which ends the call. */
+static unsigned parts_read(pid_t tid, struct gmem_part *parts, unsigned count)
 {
-	size_t done = 0;
+	struct iovec l[GMEM_PARTS_MAX], r[GMEM_PARTS_MAX];
+	enum costs_part back;
+	unsigned done = 0;
+	ssize_t n;
 
-	while (done < size) {
+	for (unsigned i = 0; i < count; i++) {
+		l[i] = (struct iovec){parts[i].buf, parts[i].len};
+		r[i] = (struct iovec){(void *)(uintptr_t)parts[i].addr,
+				      parts[i].len};
+	}
+	back = costs_enter(COSTS_MEMORY);
+	n = process_vm_readv(tid, l, count, r, count, 0);
+	costs_leave(back);
+	for (; done < count && n >= (ssize_t)parts[done].len; done++) {
+		n -= (ssize_t)parts[done].len;
+		parts[done].err = 0;
+	}
+	if (done < count)
+		parts[done].err = n < 0 ? gmem_errno() : -EFAULT;
+	return done;
+}
+
+void gmem_read_parts(pid_t tid, struct gmem_part *parts, unsigned count)
+{
+	BUG_ON(count > GMEM_PARTS_MAX);
+	for (unsigned done = 0; done < count; done++)
+		done += parts_read(tid, parts + done, count - done);
+}
+
+size_t gmem_str_first(gaddr_t addr, size_t size)
+{
+	size_t n = GMEM_PAGE - (addr & (GMEM_PAGE - 1));
+
+	if (n > GMEM_CHUNK)
+		n = GMEM_CHUNK;
+	return n < size ? n : size;
+}
+
+ssize_t gmem_read_str_on(pid_t tid, gaddr_t addr, char *buf, size_t size,
+			 size_t done)
+{
+	char *nul = memchr(buf, 0, done);
+
+	while (!nul && done < size) {
 		gaddr_t at = addr + done;
 		size_t n = GMEM_PAGE - (at & (GMEM_PAGE - 1));
-		size_t want = done ? GMEM_PAGE : GMEM_CHUNK;
-		char *nul;
 		int ret;
 
 		if (at < addr)
 			return -EFAULT;
-		if (n > want)
-			n = want;
 		if (n > size - done)
 			n = size - done;
 		ret = gmem_read(tid, at, buf + done, n);
 		if (ret)
 			return ret;
 		nul = memchr(buf + done, 0, n);
-		if (nul)
-			return nul - buf;
 		done += n;
 	}
-	return -ENAMETOOLONG;
+	return nul ? nul - buf : -ENAMETOOLONG;
+}
+
+ssize_t gmem_read_str(pid_t tid, gaddr_t addr, char *buf, size_t size)
+{
+	size_t n = gmem_str_first(addr, size);
+	int ret = gmem_read(tid, addr, buf, n);
+
+	return ret ? ret : gmem_read_str_on(tid, addr, buf, size, n);
 }

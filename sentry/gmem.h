@@ -20,4 +20,23 @@ int MUST_CHECK gmem_write(pid_t tid, gaddr_t addr, const void *buf, size_t len);
 ssize_t MUST_CHECK gmem_read_str(pid_t tid, gaddr_t addr, char *buf,
 				 size_t size);
 
+/* What one call of the kernel can read: each part as by gmem_read, its result
+ * in err. A part that cannot be read does not keep others from being read. */
+enum { GMEM_PARTS_MAX = 4 };
+
+struct gmem_part {
+	gaddr_t addr;
+	void *buf;
+	size_t len;
+	int err;
+};
+
+void gmem_read_parts(pid_t tid, struct gmem_part *parts, unsigned count);
+
+/* A string among parts: so much is to be read of it first, then this goes on
+ * from there. As gmem_read_str; buf begins with `done` bytes of it. */
+size_t gmem_str_first(gaddr_t addr, size_t size);
+ssize_t MUST_CHECK gmem_read_str_on(pid_t tid, gaddr_t addr, char *buf,
+				    size_t size, size_t done);
+
 #endif

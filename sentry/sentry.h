@@ -48,6 +48,7 @@ struct sentry {
 	int tty_ptmx, tty_slave_nr; /* terminal relay; -1 if none */
 	struct vref stdio[3];	    /* inherited descriptors, see launch */
 	struct htable sockets;	    /* net names of Unix sockets; under lock */
+	void *decode_plans;	    /* syscalls/decode.c; the notify thread's */
 	void *locks;		    /* syscalls/locks.c; under lock */
 	bool ofd_locks;		    /* some were asked for; under lock */
 	void *inotify;		    /* syscalls/inotify.c; under lock */

@@ -178,7 +178,7 @@ int64_t h_getcwd(struct call *c)
 
 	if (dentry_deleted(cwd))
 		return -ENOENT;
-	buf = call_alloc(c, PATH_LEN_MAX);
+	buf = call_room(c, PATH_LEN_MAX);
 	if (!buf)
 		return -ENOMEM;
 	n = dentry_path(cwd, c->task->fs->root, buf, PATH_LEN_MAX);
@@ -186,6 +186,7 @@ int64_t h_getcwd(struct call *c)
 		return n;
 	if ((uint64_t)n + 1 > size)
 		return -ERANGE;
+	call_keep(c, (size_t)n + 1);
 	call_out(c, c->args[0], buf, (size_t)n + 1);
 	return n + 1;
 }

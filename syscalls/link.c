@@ -225,7 +225,7 @@ static int64_t readlink_at(struct call *c, gfd_t dirfd, const char *path,
 	ret = call_target(c, dirfd, path, VFS_EMPTY, &t);
 	if (ret)
 		return ret;
-	buf = call_alloc(c, PATH_LEN_MAX);
+	buf = call_room(c, PATH_LEN_MAX);
 	if (!buf)
 		return -ENOMEM;
 	n = t.foreign ? -EINVAL
@@ -234,6 +234,7 @@ static int64_t readlink_at(struct call *c, gfd_t dirfd, const char *path,
 		return n == -EINVAL && empty ? -ENOENT : n;
 	if (n > size)
 		n = size;
+	call_keep(c, (size_t)n);
 	call_out(c, addr, buf, (size_t)n);
 	return n;
 }

@@ -204,6 +204,76 @@ Test(decode, keeps_the_errno_of_what_cannot_be_copied)
 	cr_expect_str_eq(c->str[0], "a");
 }
 
+/* A page with nothing behind it. */
+static char *lone_page(void)
+{
+	char *page = mmap(NULL, 12288, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(page, MAP_FAILED);
+	cr_assert_eq(munmap(page + 8192, 4096), 0);
+	return page + 4096;
+}
+
+Test(decode, one_that_cannot_be_copied_leaves_the_others)
+{
+	char *page = lone_page(), *bad = page + 4096;
+	struct timespec times[2] = {{1, 2}, {3, 4}};
+	struct call *c;
+
+	c = decoded(SYS_rename, (uint64_t)bad, (uint64_t) "new", 0, 0);
+	cr_expect_null(c->str[0]);
+	cr_expect_eq(c->arg_err[0], -EFAULT);
+	cr_expect_str_eq(c->str[1], "new");
+	c = decoded(SYS_rename, (uint64_t) "old", (uint64_t)bad, 0, 0);
+	cr_expect_str_eq(c->str[0], "old");
+	cr_expect_eq(c->arg_err[1], -EFAULT);
+	c = decoded(SYS_utimensat, 3, (uint64_t) "x", (uint64_t)bad, 0);
+	cr_expect_str_eq(c->str[1], "x");
+	cr_expect_null(c->mem[2]);
+	cr_expect_eq(c->arg_err[2], -EFAULT);
+	/* a structure's beginning alone is none */
+	c = decoded(SYS_utimensat, 3, (uint64_t) "x", (uint64_t)(bad - 8), 0);
+	cr_expect_null(c->mem[2]);
+	cr_expect_eq(c->arg_err[2], -EFAULT);
+	c = decoded(SYS_utimensat, 3, (uint64_t)bad, (uint64_t)times, 0);
+	cr_expect_eq(c->arg_err[1], -EFAULT);
+	cr_expect_eq(memcmp(c->mem[2], times, sizeof(times)), 0);
+	c = decoded(SYS_utimensat, 3, 0, 0, 0);
+	cr_expect_eq(c->arg_err[1], -EFAULT);
+	cr_expect_eq(c->arg_err[2], 0);
+}
+
+/* Of any length up to the bound, wherever a page ends. */
+Test(decode, copies_long_strings_whole)
+{
+	static const size_t lens[] = {255, 256, 257, 4000, 4094, 4095, 4096};
+	char *page = lone_page();
+
+	memset(page - 4096, 'a', 8192);
+	for (size_t i = 0; i < ARRAY_SIZE(lens); i++) {
+		char *s = page + 4096 - lens[i] - 1;
+		struct call *c;
+
+		page[4095] = '\0';
+		c = decoded(SYS_rename, (uint64_t)s, (uint64_t)s, 0, 0);
+		for (int k = 0; k < 2; k++) {
+			if (lens[i] == 4096) {
+				cr_expect_eq(c->arg_err[k], -ENAMETOOLONG);
+				continue;
+			}
+			cr_assert_not_null(c->str[k]);
+			cr_expect_eq(c->str_len[k], lens[i]);
+			cr_expect_str_eq(c->str[k], s);
+		}
+		page[4095] = 'a';
+		c = decoded(SYS_rename, (uint64_t)s, (uint64_t) "b", 0, 0);
+		cr_expect_eq(c->arg_err[0],
+			     lens[i] < 4095 ? -EFAULT : -ENAMETOOLONG);
+		cr_expect_str_eq(c->str[1], "b");
+	}
+}
+
 Test(decode, renders_flags_by_name_and_no_output_addresses)
 {
 	struct call *c =
