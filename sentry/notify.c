@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 
 #include "base/costs.h"
+#include "base/rseq.h"
 #include "dispatch.h"
 #include "trace.h"
 #include "workers.h"
@@ -151,6 +152,7 @@ void *notify_main(void *arg)
 	struct seccomp_notif req;
 
 	affinity_thread(s);
+	rseq_leave();
 	while (notify_recv(s, &req) == 0) {
 		enum costs_part idle = costs_enter(COSTS_SENTRY);
 		struct call *c = call_new(s);
