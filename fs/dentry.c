@@ -85,14 +85,6 @@ bool dentry_deleted(const struct dentry *d)
 	return d->deleted || (d->inode && d->inode->gone);
 }
 
-void vref_put(struct vref *ref)
-{
-	dentry_put(ref->dentry);
-	inode_put(ref->inode);
-	ref->dentry = NULL;
-	ref->inode = NULL;
-}
-
 static void dentry_hash_in(struct dentry *d)
 {
 	bool parked = !d->refs;

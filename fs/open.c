@@ -24,9 +24,10 @@ void vfs_opened_fini(struct vfs_opened *o)
 
 static void opened_init(struct vfs_opened *o)
 {
-	memset(o, 0, sizeof(*o));
+	memset(o, 0, offsetof(struct vfs_opened, block_name));
 	o->fd = -1;
 	o->block_dir = -1;
+	o->block_name[0] = '\0';
 }
 
 /* R_OK and W_OK bits that the flags ask for; mode 3 asks for both. */

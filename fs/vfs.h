@@ -129,13 +129,23 @@ struct vref {
 	struct dentry *dentry;
 };
 
-void vref_put(struct vref *ref); /* NULLs are fine; clears */
-#define AUTO_PUT_VREF __attribute__((cleanup(vref_put)))
-
 struct dentry *dentry_get(struct dentry *d);
 void dentry_put(struct dentry *d);
 struct inode *inode_get(struct inode *i);
 void inode_put(struct inode *i);
+
+/* NULLs are fine; clears */
+static inline void vref_put(struct vref *ref)
+{
+	if (ref->dentry)
+		dentry_put(ref->dentry);
+	if (ref->inode)
+		inode_put(ref->inode);
+	ref->dentry = NULL;
+	ref->inode = NULL;
+}
+#define AUTO_PUT_VREF __attribute__((cleanup(vref_put)))
+
 struct inode *dentry_inode(const struct dentry *d); /* borrowed, or NULL */
 
 /*
@@ -238,13 +248,13 @@ struct vfs_opened {
 	enum vfs_open_kind kind;
 	int fd;	       /* owned by the caller; -1 if none */
 	int block_dir; /* owned, for VFS_OPEN_BLOCKS */
-	char block_name[NAME_LEN_MAX + 1];
 	int block_flags;
 	struct vref ref;     /* what was opened; counted */
 	bool created;	     /* the call made the file */
 	bool watched;	     /* its closing may be an event for a guest */
 	bool as_asked;	     /* fd has O_NONBLOCK if, and only if, flags had */
 	struct vfs_job *job; /* owned, for VFS_OPEN_JOB */
+	char block_name[NAME_LEN_MAX + 1]; /* for VFS_OPEN_BLOCKS only */
 };
 
 void vfs_opened_fini(struct vfs_opened *o); /* closes and puts what is left */

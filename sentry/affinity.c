@@ -229,6 +229,20 @@ void affinity_stop(struct sentry *s)
 	atomic_fetch_add_explicit(&p->calls, 1, memory_order_relaxed);
 }
 
+/* Read without the lock: what changes meanwhile is seen at the next call. */
+bool affinity_settled(struct sentry *s, const struct task *t)
+{
+	enum affinity_state state = state_of(s);
+
+	if (state == AFFINITY_OFF)
+		return true;
+	if (state == AFFINITY_REST || (state == AFFINITY_PACKED &&
+				       !t->affinity.packed && !t->affinity.own))
+		return false;
+	affinity_stop(s);
+	return true;
+}
+
 void affinity_call(struct sentry *s, struct task *t)
 {
 	struct affinity *p = s->affinity;

@@ -43,6 +43,9 @@ void affinity_thread(struct sentry *s);
 
 /* The notify thread has a call of t; with the state lock. */
 void affinity_call(struct sentry *s, struct task *t);
+/* The same without the lock, where there is nothing to do but to count it;
+ * false: affinity_call is to be asked. */
+bool affinity_settled(struct sentry *s, const struct task *t);
 /* The tracer has a stop. */
 void affinity_stop(struct sentry *s);
 /* child inherited its mask from parent; with the state lock. */

@@ -1,9 +1,9 @@
 /*
  * call.c - the request object of one call; see call.h.
  *
- * Calls are recycled through a small pool, since making the arena anew would
- * cost more than answering. Nothing in a recycled call is read before it is
- * set; the arena is handed out zeroed.
+ * Calls are recycled, the notify thread's own at once and others' through a
+ * small pool, since making the arena anew would cost more than answering.
+ * Nothing in a recycled call is read before it is set.
  */
 #include "call.h"
 
@@ -32,14 +32,8 @@ static struct {
 
 static void call_reset(struct call *c, struct sentry *s)
 {
-	unsigned char *arena = c->arena;
-	struct strbuf text = c->args_text;
-
-	memset(c, 0, sizeof(*c));
+	memset(c, 0, offsetof(struct call, kept));
 	c->s = s;
-	c->arena = arena;
-	c->args_text = text;
-	strbuf_reset(&c->args_text);
 	list_init(&c->link);
 }
 
@@ -75,9 +69,26 @@ void call_close_fds(struct call *c)
 	c->nfds = 0;
 }
 
-void call_free(struct call *c)
+static void call_fini(struct call *c)
 {
 	call_close_fds(c);
+	if (c->stack.data)
+		strbuf_fini(&c->stack);
+}
+
+void call_again(struct call *c)
+{
+	struct task *t = c->task;
+
+	BUG_ON(c->view[0] || c->view[1]);
+	call_fini(c);
+	call_reset(c, c->s);
+	c->task = t;
+}
+
+void call_free(struct call *c)
+{
+	call_fini(c);
 	if (c->task) {
 		sentry_lock(c->s);
 		call_drop_view(c);
@@ -85,7 +96,6 @@ void call_free(struct call *c)
 		sentry_unlock(c->s);
 		c->task = NULL;
 	}
-	strbuf_fini(&c->stack);
 	pthread_mutex_lock(&pool.lock);
 	if (pool.n < CALL_POOL) {
 		pool.free[pool.n++] = c;
@@ -178,10 +188,11 @@ static int addfd_uninterrupted(struct call *c, struct seccomp_notif_addfd *add)
 	enum costs_part back;
 	int ret;
 
-	sigemptyset(&urg);
-	sigaddset(&urg, SIGURG);
-	if (c->block_fn)
+	if (c->block_fn) {
+		sigemptyset(&urg);
+		sigaddset(&urg, SIGURG);
 		pthread_sigmask(SIG_BLOCK, &urg, &old);
+	}
 	back = costs_enter(COSTS_ANSWER);
 	ret = ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_ADDFD, add);
 	if (ret < 0)
@@ -211,7 +222,7 @@ static int call_addfd(struct call *c, int fd, bool cloexec, int at,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
 
-	if (flags & SECCOMP_ADDFD_FLAG_SEND)
+	if (c->start_ns && (flags & SECCOMP_ADDFD_FLAG_SEND))
 		c->answered_ns = call_now_ns();
 	return addfd_uninterrupted(c, &add);
 }

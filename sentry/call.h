@@ -53,7 +53,8 @@ struct call {
 	struct vfs_ctx vfs;	/* filled by dispatch from the task */
 	struct vcred vcred;	/* what vfs.cred points to */
 	struct dentry *view[2]; /* counted: vfs.root and vfs.cwd, which another
-				 * thread may change while the call waits */
+				 * thread may change while the call waits;
+				 * until the handler has ended */
 	const char *str[6];	/* decoded path/string arguments, or NULL */
 	size_t str_len[6];
 	const void *mem[6]; /* decoded fixed-size structures, or NULL */
@@ -63,11 +64,10 @@ struct call {
 	int fds[CALL_FD_MAX];
 	unsigned nfds;
 	struct audit_event ev; /* ev.path etc. are set by helpers */
-	struct strbuf args_text;
-	struct strbuf stack; /* observe.c: members for the record */
-	uint64_t start_ns;
-	uint64_t answered_ns; /* with a descriptor: the guest runs from then
-			       * on, before we do; 0: not so */
+	struct strbuf stack;   /* observe.c: members for the record */
+	uint64_t start_ns;     /* 0: no records are written */
+	uint64_t answered_ns;  /* with a descriptor: the guest runs from then
+				* on, before we do; 0: not so */
 	/* interruption: set by the loop while the call blocks in a worker */
 	volatile int cancel;
 	int64_t (*block_fn)(struct call *c, void *arg);
@@ -82,13 +82,17 @@ struct call {
 	unsigned nat;
 	bool is_plan; /* the stub asked for its plan */
 	bool decoded, want_text, finished;
+	bool ran;     /* the handler did, if only until it wanted a worker */
 	bool in_root; /* openat2's RESOLVE_IN_ROOT: a base is the root, too */
 	bool close_first; /* a descriptor given out is watched: our copy must
 			   * not be the last one to be closed */
 	bool by_fd; /* an empty path meant the descriptor: no name decided */
 	size_t arena_mark; /* arena_used after decoding */
 	size_t arena_used;
-	unsigned char *arena; /* CALL_ARENA bytes; zero-filled on demand */
+	/* What follows stays when the call is recycled. */
+	char kept[0];
+	struct strbuf args_text; /* emptied before use */
+	unsigned char *arena;	 /* CALL_ARENA bytes, of former calls' data */
 };
 
 /* The clock of start_ns. */

@@ -85,14 +85,19 @@ static void notify_send(struct call *c, int64_t r)
 	costs_leave(back);
 }
 
-void notify_reply(struct call *c, int64_t r)
+static void notify_answer(struct call *c, int64_t r)
 {
-	if (r == CALL_DEFERRED)
-		return;
 	if (c->task)
 		c->task->continued_nr = r == CALL_CONTINUE ? c->nr : -1;
 	if (r != CALL_DONE)
 		notify_send(c, r);
+}
+
+void notify_reply(struct call *c, int64_t r)
+{
+	if (r == CALL_DEFERRED)
+		return;
+	notify_answer(c, r);
 	call_free(c);
 }
 
@@ -116,15 +121,14 @@ static int notify_recv(struct sentry *s, struct seccomp_notif *req)
 	}
 }
 
-static void notify_take(struct call *c, const struct seccomp_notif *req)
+static void notify_find_task(struct call *c)
 {
-	c->start_ns = call_now_ns();
-	c->tid = (pid_t)req->pid;
-	c->id = req->id;
-	c->nr = req->data.nr;
-	c->arch = req->data.arch;
-	memcpy(c->args, req->data.args, sizeof(c->args));
+	/* Most calls come from the thread that made the one before. */
+	if (c->task && task_still(c->task, c->tid) &&
+	    affinity_settled(c->s, c->task))
+		return;
 	sentry_lock(c->s);
+	task_put(c->task);
 	c->task = task_find(c->s, c->tid);
 	if (c->task) {
 		c->task->refs++;
@@ -132,6 +136,19 @@ static void notify_take(struct call *c, const struct seccomp_notif *req)
 		affinity_call(c->s, c->task);
 	}
 	sentry_unlock(c->s);
+}
+
+/* c: new, or the last one again. */
+static void notify_take(struct call *c, const struct seccomp_notif *req)
+{
+	if (c->s->cfg->audit)
+		c->start_ns = call_now_ns();
+	c->tid = (pid_t)req->pid;
+	c->id = req->id;
+	c->nr = req->data.nr;
+	c->arch = req->data.arch;
+	memcpy(c->args, req->data.args, sizeof(c->args));
+	notify_find_task(c);
 }
 
 static int64_t notify_run(struct call *c)
@@ -150,16 +167,27 @@ void *notify_main(void *arg)
 {
 	struct sentry *s = arg;
 	struct seccomp_notif req;
+	struct call *c = NULL;
 
 	affinity_thread(s);
 	rseq_leave();
 	while (notify_recv(s, &req) == 0) {
 		enum costs_part idle = costs_enter(COSTS_SENTRY);
-		struct call *c = call_new(s);
+		int64_t r;
 
+		if (!c)
+			c = call_new(s);
 		notify_take(c, &req);
-		notify_reply(c, notify_run(c));
+		r = notify_run(c);
+		if (r == CALL_DEFERRED) {
+			c = NULL; /* a worker's now, or recycled already */
+		} else {
+			notify_answer(c, r);
+			call_again(c);
+		}
 		costs_leave(idle);
 	}
+	if (c)
+		call_free(c);
 	return NULL;
 }

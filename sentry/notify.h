@@ -24,5 +24,7 @@ bool notify_alive(struct sentry *s, uint64_t id);
 
 struct call *call_new(struct sentry *s);
 void call_free(struct call *c);
+/* An answered call becomes one that is not yet filled in, but for its task. */
+void call_again(struct call *c);
 
 #endif

@@ -53,16 +53,6 @@ enum {
 };
 enum { KILL_AGAIN_MS = 20, PIDS_DEFAULT = 4096, STORE_FULL_BYTES = 8192 };
 
-void sentry_lock(struct sentry *s)
-{
-	pthread_mutex_lock(&s->lock);
-}
-
-void sentry_unlock(struct sentry *s)
-{
-	pthread_mutex_unlock(&s->lock);
-}
-
 /* personality(2), and the system's switch (proc_sys_kernel(5)). */
 static bool aslr_is_on(void)
 {

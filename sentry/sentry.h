@@ -65,7 +65,14 @@ struct sentry {
 	uint64_t start_ns;
 };
 
-void sentry_lock(struct sentry *s);
-void sentry_unlock(struct sentry *s);
+static inline void sentry_lock(struct sentry *s)
+{
+	pthread_mutex_lock(&s->lock);
+}
+
+static inline void sentry_unlock(struct sentry *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
 
 #endif

@@ -384,7 +384,7 @@ void task_exec_rename(struct sentry *s, struct task *t, pid_t tid)
 		return;
 	task_fd_table_close(t);
 	htable_del(&s->tasks, &t->by_tid);
-	t->tid = tid;
+	__atomic_store_n(&t->tid, tid, __ATOMIC_RELAXED);
 	t->vtid = 0;
 	htable_add(&s->tasks, &t->by_tid, pid_hash(tid));
 }

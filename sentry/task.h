@@ -99,6 +99,16 @@ void task_exec_rename(struct sentry *s, struct task *t, pid_t tid);
 struct fsctx *fsctx_new(struct dentry *root, struct dentry *cwd, mode_t umask);
 void fsctx_put(struct fsctx *fs);
 
+/* Without the lock, by who holds a reference: is tid this thread, now that it
+ * makes a call, and nothing of its last call left to be settled? A number is
+ * given to another thread only when the tracer has marked the one before. */
+static inline bool task_still(const struct task *t, pid_t tid)
+{
+	return __atomic_load_n(&t->tid, __ATOMIC_RELAXED) == tid &&
+	       !__atomic_load_n(&t->dead, __ATOMIC_ACQUIRE) &&
+	       !__atomic_load_n(&t->released, __ATOMIC_RELAXED);
+}
+
 /* Borrowed; NULL if unknown. */
 struct task *task_find(struct sentry *s, pid_t tid);
 struct tgroup *tgroup_find(struct sentry *s, pid_t pid);

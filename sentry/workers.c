@@ -33,6 +33,7 @@ struct workers {
 	struct list queue; /* calls */
 	struct list busy;
 	unsigned nthreads, nidle, nqueued;
+	_Atomic unsigned nbusy; /* in busy: asked without the lock */
 	int wake_fd;
 	bool ticking; /* the loop looks again soon: it need not be woken */
 	uint64_t next_tick_us; /* of the loop thread */
@@ -91,6 +92,7 @@ static void worker_detach(struct workers *w, struct worker *self)
 {
 	pthread_mutex_lock(&w->lock);
 	list_del(&self->link);
+	w->nbusy--;
 	self->call = NULL;
 	pthread_mutex_unlock(&w->lock);
 }
@@ -128,6 +130,7 @@ static void *worker_main(void *arg)
 		list_del(&self.call->link);
 		w->nqueued--;
 		list_add_tail(&w->busy, &self.link);
+		w->nbusy++;
 		pthread_mutex_unlock(&w->lock);
 		worker_run(w, &self);
 		pthread_mutex_lock(&w->lock);
@@ -320,7 +323,10 @@ void workers_tick(struct sentry *s)
 void workers_settle(struct sentry *s)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
+	struct workers *w = s->workers;
 
+	if (!w->nbusy)
+		return;
 	for (int i = 0; i < SETTLE_TRIES && workers_cancel(s, false); i++)
 		nanosleep(&pause, NULL);
 }

@@ -63,7 +63,7 @@ static uint32_t dispatch_writer(void *arg)
 	return tg->writer;
 }
 
-/* The caller's view, under the state lock; it stays until call_free. */
+/* The caller's view, under the state lock; it stays until dispatch_end. */
 static void dispatch_view(struct call *c)
 {
 	const struct task *t = c->task;
@@ -96,7 +96,7 @@ static void dispatch_drop_dirs(struct call *c)
 	c->nat = 0;
 }
 
-/* Back to the state just after decoding, for a first or another run. */
+/* Back to the state just after decoding, for another run. */
 static void dispatch_reset(struct call *c)
 {
 	dispatch_drop_dirs(c);
@@ -235,6 +235,7 @@ static int64_t dispatch_end(struct call *c, int64_t ret)
 
 	c->finished = true;
 	dispatch_drop_dirs(c);
+	call_drop_view(c);
 	call_unlock(c);
 	ret = dispatch_write_back(c, ret);
 	/* Before the reply: the guest's close is then the last one. */
@@ -245,7 +246,8 @@ static int64_t dispatch_end(struct call *c, int64_t ret)
 		c->ev.ret = ret == CALL_CONTINUE ? 0 : ret;
 	c->ev.now = ret == CALL_DONE && c->answered_ns ? c->answered_ns
 						       : call_now_ns();
-	c->ev.ns = c->ev.now - c->start_ns;
+	if (c->start_ns)
+		c->ev.ns = c->ev.now - c->start_ns;
 	audit_emit(c->s->audit, &c->ev);
 	return ret;
 }
@@ -265,7 +267,9 @@ static int64_t dispatch_run(struct call *c)
 	int64_t ret = -ESRCH;
 
 	if (call_lock(c)) {
-		dispatch_reset(c);
+		if (c->ran)
+			dispatch_reset(c);
+		c->ran = true;
 		dispatch_view(c);
 		c->want_text = s->cfg->audit && (c->row->flags & ROW_NAMES);
 		c->vfs.trail = c->want_text ? c->trail : NULL;

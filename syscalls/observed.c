@@ -36,6 +36,7 @@ void dispatch_observed(struct sentry *s, const struct observed *o)
 	memcpy(c->args, o->args, sizeof(c->args));
 	c->row = sysrow_find(o->nr);
 	if (c->row) {
+		strbuf_reset(&c->args_text);
 		ev->packed.path_at = argtext_pack(c, &c->args_text);
 		ev->packed.data = c->args_text.data;
 		ev->packed.len = c->args_text.len;

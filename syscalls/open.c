@@ -221,7 +221,7 @@ static int64_t open_finish(struct call *c, struct vfs_opened *o, int flags)
 static int64_t open_how(struct call *c, gfd_t dirfd, const char *path,
 			const struct open_how *how)
 {
-	struct vfs_opened o = {.fd = -1, .block_dir = -1};
+	struct vfs_opened o; /* large: made by vfs_open */
 	int flags = (int)how->flags;
 	bool asks = path && path[0], asked;
 	struct vfs_at at;
