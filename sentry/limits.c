@@ -4,21 +4,17 @@
  * Resident pages count shared ones once per process, so a sum over the limit
  * is looked at again by proportional size, which is exact but a hundred times
  * slower. Pages of the store that are mapped nowhere are bounded by its own
- * size limit; those of memory files count by file.
- *
- * LIMIT: a memory file that is on its way in a socket, and a System V segment
- * that nobody has attached, are not seen.
+ * size limit; those of memory files count by file (memfiles.c). What is cheap
+ * is asked first, and what is dear only if the answer can be "over".
  */
 #include "limits.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "task.h"
 
-enum { LIMITS_PROCS = 4096, TEXT_SIZE = 2048, MEMFDS_MAX = 1024 };
+enum { LIMITS_PROCS = 4096, TEXT_SIZE = 2048 };
 
 bool limits_sampled(const struct config *cfg)
 {
@@ -40,15 +36,22 @@ static ssize_t read_proc(pid_t pid, const char *file, char *buf, size_t size)
 	return n;
 }
 
-static uint64_t resident(pid_t pid)
+/* Bytes in memory; shared: of files or of memory that others may map. */
+struct resident {
+	uint64_t total, shared;
+};
+
+static void resident_add(struct resident *r, pid_t pid)
 {
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned long long size, pages, shared;
 	char buf[TEXT_SIZE];
-	unsigned long long total, pages;
 
 	if (read_proc(pid, "statm", buf, sizeof(buf)) <= 0 ||
-	    sscanf(buf, "%llu %llu", &total, &pages) != 2)
-		return 0;
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	    sscanf(buf, "%llu %llu %llu", &size, &pages, &shared) != 3)
+		return;
+	r->total += pages * page;
+	r->shared += shared * page;
 }
 
 static uint64_t rollup(pid_t pid, const char *key)
@@ -69,49 +72,6 @@ static uint64_t proportional(pid_t pid)
 static uint64_t proportional_shared(pid_t pid)
 {
 	return rollup(pid, "\nPss_Shmem:");
-}
-
-/* Memory files, each once: a guest can fill one and map nothing of it. */
-struct memfds {
-	ino_t seen[MEMFDS_MAX];
-	size_t n;
-	uint64_t bytes;
-};
-
-static void memfds_one(struct memfds *m, int dir, const char *name)
-{
-	static const char prefix[] = "/memfd:";
-	char text[sizeof(prefix)] = "";
-	struct stat st;
-
-	if (readlinkat(dir, name, text, sizeof(prefix) - 1) < 0 ||
-	    strcmp(text, prefix) != 0 || fstatat(dir, name, &st, 0) < 0)
-		return;
-	for (size_t i = 0; i < m->n; i++)
-		if (m->seen[i] == st.st_ino)
-			return;
-	if (m->n < MEMFDS_MAX)
-		m->seen[m->n++] = st.st_ino;
-	m->bytes += (uint64_t)st.st_blocks * 512;
-}
-
-static uint64_t memfds(const pid_t *pids, size_t n)
-{
-	AUTO_FREE struct memfds *m = xcalloc(1, sizeof(*m));
-
-	for (size_t i = 0; i < n; i++) {
-		char path[64];
-		struct dirent *e;
-		DIR *d;
-
-		snprintf(path, sizeof(path), "/proc/%d/fd", pids[i]);
-		d = opendir(path);
-		while (d && (e = readdir(d)))
-			memfds_one(m, dirfd(d), e->d_name);
-		if (d)
-			closedir(d);
-	}
-	return m->bytes;
 }
 
 /* User and system time of the process and its reaped children, ms. */
@@ -153,25 +113,46 @@ static uint64_t sum(const pid_t *pids, size_t n, uint64_t (*of)(pid_t))
 	return total;
 }
 
-static bool memory_over(const pid_t *pids, size_t n, uint64_t limit)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-	uint64_t files = memfds(pids, n), shared;
-
-	if (sum(pids, n, resident) + files <= limit)
-		return false;
-	shared = sum(pids, n, proportional_shared);
-	if (files < shared)
-		files = shared; /* mapped by those that hold them */
-	return sum(pids, n, proportional) - shared + files > limit;
+	return a > b ? a : b;
 }
 
-const char *limits_check(struct sentry *s)
+static bool memory_over(struct sentry *s, struct memfiles *m, const pid_t *pids,
+			size_t n, uint64_t limit)
+{
+	struct resident r = {0, 0};
+	uint64_t files, shared, own;
+	bool looked = false;
+
+	for (size_t i = 0; i < n; i++)
+		resident_add(&r, pids[i]);
+	files = memfiles_at_most(s, m, r.shared);
+	if (r.total + files <= limit)
+		return false;
+	if (r.total <= limit) {
+		files = memfiles_count(s, m, pids, n, r.shared);
+		looked = true;
+		if (r.total + files <= limit)
+			return false;
+	}
+	shared = sum(pids, n, proportional_shared);
+	own = sum(pids, n, proportional) - shared;
+	/* shared: files that are mapped by those that hold them */
+	if (own + larger(files, shared) <= limit)
+		return false;
+	if (!looked)
+		files = memfiles_count(s, m, pids, n, r.shared);
+	return own + larger(files, shared) > limit;
+}
+
+const char *limits_check(struct sentry *s, struct memfiles *m)
 {
 	const struct limits *l = &s->cfg->limits;
 	AUTO_FREE pid_t *pids = xcalloc(LIMITS_PROCS, sizeof(*pids));
 	size_t n = all_pids(s, pids);
 
-	if (l->memory && memory_over(pids, n, l->memory))
+	if (l->memory && memory_over(s, m, pids, n, l->memory))
 		return "memory";
 	if (l->cpu_time_ms && sum(pids, n, cpu_ms) > l->cpu_time_ms)
 		return "CPU time";

@@ -9,6 +9,7 @@
 #ifndef CLOCHE_LIMITS_H
 #define CLOCHE_LIMITS_H
 
+#include "memfiles.h"
 #include "sentry.h"
 
 enum { LIMITS_TICK_MS = 100 };
@@ -16,6 +17,6 @@ enum { LIMITS_TICK_MS = 100 };
 /* Is any limit set that needs the sampling? */
 bool limits_sampled(const struct config *cfg);
 /* Looks once: NULL, or what was exceeded ("memory", "CPU time"). */
-const char *limits_check(struct sentry *s);
+const char *limits_check(struct sentry *s, struct memfiles *m);
 
 #endif

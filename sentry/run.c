@@ -549,7 +549,7 @@ static void on_timeout(struct run *r)
 
 static void sample_limits(struct run *r)
 {
-	const char *what = limits_check(&r->s);
+	const char *what = limits_check(&r->s, &r->memfiles);
 
 	if (!what || r->limited)
 		return;
@@ -751,6 +751,8 @@ int sentry_run(struct config *cfg)
 	make_vfs(r);
 	make_first_task(r);
 	open_terminal(r);
+	for (int i = 0; i < 3; i++)
+		memfiles_expect_fd(s, r->io.fds[i]);
 	ret = stdio_register(&r->io, s);
 	if (ret)
 		die("cannot pass a file on descriptors 0-2: %s",

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "jail.h"
+#include "memfiles.h"
 #include "run.h"
 #include "sentry.h"
 #include "stdio.h"
@@ -29,6 +30,7 @@ struct run {
 	bool timed_out, limited;
 	bool disk_said, pids_said; /* these only fail a call: noted once */
 	uint64_t sampled_ms;	   /* when limits were last looked at */
+	struct memfiles memfiles;  /* by the sampling */
 	pthread_t notify;
 	sigset_t old_mask;
 	struct rlimit core; /* the caller's, before jail_build raised it */

@@ -51,15 +51,16 @@ struct sentry {
 	void *decode_plans;	    /* syscalls/decode.c; the notify thread's */
 	void *locks;		    /* syscalls/locks.c; under lock */
 	bool ofd_locks;		    /* some were asked for; under lock */
-	void *inotify;		    /* syscalls/inotify.c; under lock */
-	struct list images;	    /* exec_image.c; under lock */
-	unsigned images_kept;	    /* of them */
-	void *trace;		    /* trace.c */
-	struct affinity *affinity;  /* affinity.h */
-	void *workers;		    /* workers.c */
-	void *procsrc;		    /* procsrc.c; under lock */
-	struct stacks *stacks;	    /* own locking; NULL: not asked for */
-	void *outside;		    /* outside.c; NULL: no network */
+	bool memory_files, huge_files; /* guests may have some: memfiles.c */
+	void *inotify;		       /* syscalls/inotify.c; under lock */
+	struct list images;	       /* exec_image.c; under lock */
+	unsigned images_kept;	       /* of them */
+	void *trace;		       /* trace.c */
+	struct affinity *affinity;     /* affinity.h */
+	void *workers;		       /* workers.c */
+	void *procsrc;		       /* procsrc.c; under lock */
+	struct stacks *stacks;	       /* own locking; NULL: not asked for */
+	void *outside;		       /* outside.c; NULL: no network */
 	void *http; /* outside_http.c; NULL: no rules about requests */
 	int exit_status;
 	uint64_t start_ns;

@@ -15,6 +15,7 @@
 #include "../audit/audit.h"
 #include "../command.h"
 #include "../jail.h"
+#include "../memfiles.h"
 #include "../stdio.h"
 #include "server.h"
 
@@ -265,6 +266,8 @@ int op_exec(struct control_conn *c, struct control_msg *m, struct strbuf *why)
 		return ret;
 	record_command(c, &cmd);
 	ret = take_fds(m, &x, why);
+	for (int i = 0; i < 3 && !ret; i++)
+		memfiles_expect_fd(c->server->s, x.fds[i]);
 	if (!ret)
 		ret = exec_with(c, m, &cmd, &x);
 	exec_fds_fini(&x);
