@@ -34,6 +34,8 @@ struct dentry *dentry_new_detached(struct dentry *dir, const char *name);
 void dentry_instantiate(struct dentry *d, struct inode *inode);
 /* The name is gone: d and all below are deleted names from now on. */
 void dentry_delete(struct dentry *d);
+/* The same of a file's name whose absence may be remembered. */
+void dentry_vanish(struct dentry *d);
 /* from takes the place of to, which is deleted. */
 void dentry_move(struct dentry *from, struct dentry *to);
 void dentry_exchange(struct dentry *a, struct dentry *b);
@@ -181,6 +183,8 @@ int MUST_CHECK walk_dots(struct walk *w, enum walk_last type);
 /* To the end, last component included. */
 int MUST_CHECK walk_full(struct walk *w, struct vfs_ctx *ctx,
 			 const struct vfs_at *at, unsigned flags);
+/* Is what was just found absent in dir known to be so later? */
+bool walk_absence(struct vfs_ctx *ctx, struct dentry *dir);
 /* Cached or asked of the file system; *out may be negative. Borrowed. */
 int MUST_CHECK walk_child(struct vfs_ctx *ctx, struct dentry *dir,
 			  const char *name, size_t len, struct dentry **out);

@@ -354,6 +354,15 @@ void dentry_delete(struct dentry *d)
 	dentry_unhash(d);
 }
 
+void dentry_vanish(struct dentry *d)
+{
+	if (d->refs || !d->hashed || d->mounted || d->stub || d->anchor ||
+	    dentry_is_dir(d))
+		dentry_delete(d);
+	else
+		dentry_drop_inode(d);
+}
+
 /* Masks of all that is cached below d; names that are absent here may exist
  * there, so they are dropped. */
 void dentry_masks_again(struct dentry *d)

@@ -183,9 +183,14 @@ static int remove_at(struct vfs_ctx *ctx, struct dentry *d, bool dir)
 	if (!ops->unlink)
 		return -EPERM;
 	err = ops->unlink(ctx, d, dir);
-	if (!err)
+	if (err)
+		return err;
+	/* Where the next look-up would cost something. */
+	if (d->parent->inode->revalidate && walk_absence(ctx, d->parent))
+		dentry_vanish(d);
+	else
 		dentry_delete(d);
-	return err;
+	return 0;
 }
 
 int vfs_unlink(struct vfs_ctx *ctx, const struct vfs_at *at)

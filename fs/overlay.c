@@ -49,6 +49,7 @@ static struct ov_dir *ov_dir_new(void)
 
 	htable_init(&d->entries);
 	d->fd = -1;
+	d->heard = 1;
 	list_init(&d->lru);
 	return d;
 }

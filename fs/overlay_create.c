@@ -31,6 +31,15 @@ static struct ov_node *ov_node_made(struct vfs_ctx *ctx, struct inode *dir,
 	return n;
 }
 
+/* Has the look-up of where found nothing in the lower? Not where something is
+ * hidden, by an entry or by rule. */
+static bool ov_found_nothing(const struct ov_node *dir,
+			     const struct dentry *where)
+{
+	return !(where->mask & VFS_MASK_NOLOWER) &&
+	       !ov_entry_find(dir, where->name);
+}
+
 /* The new node n stands at (dir, name) in store and entries. */
 static void ov_name_made(struct ov_node *dir, const char *name,
 			 struct ov_node *n)
@@ -61,6 +70,7 @@ int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode, dev_t dev,
 	      const char *target, struct inode **out)
 {
 	struct ov_node *dir = ov_parent_of(where);
+	const bool nothing = ov_found_nothing(dir, where);
 	struct ov_node *n;
 	int ret;
 
@@ -80,6 +90,8 @@ int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode, dev_t dev,
 		inode_put(n->inode);
 		return ret;
 	}
+	if (nothing)
+		ov_absent_note(ctx, dir, ov_entry_find(dir, where->name));
 	ov_name_made(dir, where->name, n);
 	ret = ov_set_id_bits(n);
 	if (ret < 0)
@@ -92,6 +104,7 @@ int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where)
 {
 	struct ov_node *n = ov_node(inode);
 	struct ov_node *dir = ov_parent_of(where);
+	const bool nothing = ov_found_nothing(dir, where);
 	int ret;
 
 	if (n->birthless || ov_dir_lost(dir))
@@ -105,6 +118,8 @@ int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where)
 		ov_entry_set(dir, where->name, n);
 		ov_ctime_now(n);
 	}
+	if (nothing)
+		ov_absent_note(ctx, dir, ov_entry_find(dir, where->name));
 	ov_pin(n);
 	if (!n->nlink++ && n->side[0]) {
 		if (n->unlinked_watch)
@@ -119,7 +134,8 @@ int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where)
 	return 0;
 }
 
-int ov_remove_name(struct ov_node *dir, const char *name, struct ov_node *n)
+int ov_remove_name(const struct vfs_ctx *ctx, struct ov_node *dir,
+		   const char *name, struct ov_node *n)
 {
 	struct ov_entry *e = ov_entry_find(dir, name);
 	int fd, ret;
@@ -140,7 +156,7 @@ int ov_remove_name(struct ov_node *dir, const char *name, struct ov_node *n)
 		if (S_ISDIR(n->inode->type))
 			ov_mirror_forget(n);
 	}
-	ov_entry_clear(dir, name);
+	ov_entry_clear(ctx, dir, name);
 	ov_index_del(dir, name);
 	return 0;
 }
@@ -167,7 +183,7 @@ int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
 		if (ret <= 0)
 			return ret < 0 ? ret : -ENOTEMPTY;
 	}
-	ret = ov_remove_name(parent, victim->name, n);
+	ret = ov_remove_name(ctx, parent, victim->name, n);
 	if (ret < 0)
 		return ret;
 	ov_touch_dir(parent);

@@ -71,12 +71,13 @@ void ov_entry_drop(struct ov_node *dir, struct ov_entry *e)
 	free(e);
 }
 
-void ov_entry_clear(struct ov_node *dir, const char *name)
+void ov_entry_clear(const struct vfs_ctx *ctx, struct ov_node *dir,
+		    const char *name)
 {
 	struct ov_entry *e = ov_entry_find(dir, name);
 	struct stat st;
 
-	if (ov_lower_has(dir, name, &st)) {
+	if (!ov_absent(ctx, dir, e) && ov_lower_has(dir, name, &st)) {
 		struct ov_node *n = ov_lower_known(dir, name, &st);
 
 		if (n)

@@ -100,6 +100,8 @@ struct ov_entry {
 	struct change_ident *base; /* the lower file that it hides, or NULL */
 	struct ov_node *gone;	   /* lower directory removed here; counted */
 	uint32_t writer;	   /* who changed the name last; vfs_writer */
+	uint32_t absent; /* dir's `heard` when the lower had no such name; or 0
+			  */
 	char name[];
 };
 
@@ -109,6 +111,7 @@ struct ov_dir {
 	bool opaque;	 /* lower is not looked at */
 	bool has_mirror; /* exists in the store */
 	bool populated;	 /* law 5 */
+	uint32_t heard;	 /* number of the last news of any name; not 0 */
 	int fd;		 /* O_PATH of the mirror, or -1 */
 	struct list lru; /* ov.mirrors */
 	struct ov_index *index;
@@ -301,6 +304,12 @@ bool ov_current(struct vfs_ctx *ctx, struct inode *dir,
 /* Sees to it that the lower's attributes are those of now. */
 void ov_attributes(struct vfs_ctx *ctx, struct ov_node *n);
 void ov_watch_end(struct ov_node *n);
+/* The lower was asked for e's name just now, and has none such. */
+void ov_absent_note(const struct vfs_ctx *ctx, const struct ov_node *dir,
+		    struct ov_entry *e);
+/* Is that so still? False: not known. e may be NULL. */
+bool ov_absent(const struct vfs_ctx *ctx, const struct ov_node *dir,
+	       const struct ov_entry *e);
 /* Has the host just told that (dir, name) of d is n, and what n is? */
 bool ov_is_sure(const struct vfs_ctx *ctx, const struct ov_node *n,
 		const struct dentry *d);
@@ -312,7 +321,8 @@ struct ov_entry *ov_entry_set(struct ov_node *dir, const char *name,
 			      struct ov_node *child);
 void ov_entry_drop(struct ov_node *dir, struct ov_entry *e);
 /* The name is gone: a whiteout if the lower has it, else no entry. */
-void ov_entry_clear(struct ov_node *dir, const char *name);
+void ov_entry_clear(const struct vfs_ctx *ctx, struct ov_node *dir,
+		    const char *name);
 int MUST_CHECK ov_dir_is_empty(struct ov_node *dir); /* 1, 0 or -errno */
 
 /* overlay_mirror.c */
@@ -346,8 +356,8 @@ int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode, dev_t dev,
 int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where);
 int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir);
 /* Name goes from (dir, name) in entries, mirror and index. */
-int MUST_CHECK ov_remove_name(struct ov_node *dir, const char *name,
-			      struct ov_node *n);
+int MUST_CHECK ov_remove_name(const struct vfs_ctx *ctx, struct ov_node *dir,
+			      const char *name, struct ov_node *n);
 
 void ov_event(struct inode *inode, ino_t ino, int what);
 /* Link counts of directories that have them. */

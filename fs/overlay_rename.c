@@ -19,6 +19,7 @@
 struct ov_place {
 	struct ov_node *dir, *node;
 	const char *name;
+	bool nothing; /* nor has the lower it, see ov_absent_note */
 };
 
 static struct ov_place ov_place_of(struct dentry *d)
@@ -27,6 +28,8 @@ static struct ov_place ov_place_of(struct dentry *d)
 		.dir = ov_parent_of(d),
 		.node = d->inode ? ov_node(d->inode) : NULL,
 		.name = d->name,
+		.nothing = !d->inode && !(d->mask & VFS_MASK_NOLOWER) &&
+			   !ov_entry_find(ov_parent_of(d), d->name),
 	};
 }
 
@@ -82,7 +85,8 @@ static void ov_settle(struct ov_node *n, const struct ov_place *to, bool moved)
 	ov_set_parent(n, to->dir, to->name);
 }
 
-static void ov_move_entries(const struct ov_place *from,
+static void ov_move_entries(const struct vfs_ctx *ctx,
+			    const struct ov_place *from,
 			    const struct ov_place *to, bool mirrored)
 {
 	struct ov_node *n = from->node;
@@ -96,7 +100,9 @@ static void ov_move_entries(const struct ov_place *from,
 		ov_base_hide(e, to->node, NULL);
 	if (to->node && S_ISDIR(n->inode->type))
 		ov_base_gone(e, to->node);
-	ov_entry_clear(from->dir, from->name);
+	if (to->nothing)
+		ov_absent_note(ctx, to->dir, e);
+	ov_entry_clear(ctx, from->dir, from->name);
 	ov_index_del(from->dir, from->name);
 	ov_index_del(to->dir, to->name);
 	ov_index_add(to->dir, to->name, n->inode);
@@ -159,7 +165,8 @@ static int ov_rename_target(const struct ov_place *to, bool replace)
 	return 0;
 }
 
-static int ov_rename_plain(const struct ov_place *from,
+static int ov_rename_plain(const struct vfs_ctx *ctx,
+			   const struct ov_place *from,
 			   const struct ov_place *to)
 {
 	bool dir = S_ISDIR(from->node->inode->type);
@@ -187,7 +194,7 @@ static int ov_rename_plain(const struct ov_place *from,
 		ov_dir_link(from->dir, -1);
 		ov_dir_link(to->dir, 1);
 	}
-	ov_move_entries(from, to, mirrored);
+	ov_move_entries(ctx, from, to, mirrored);
 	if (to->node)
 		ov_replaced(to->node, gone);
 	return 0;
@@ -249,7 +256,7 @@ int ov_rename(struct vfs_ctx *ctx, struct dentry *from, struct dentry *to,
 	if (flags & RENAME_EXCHANGE)
 		ret = ov_rename_exchange(&a, &b);
 	else
-		ret = ov_rename_plain(&a, &b);
+		ret = ov_rename_plain(ctx, &a, &b);
 	if (ret < 0)
 		return ret;
 	ov_wrote_name(ctx, a.dir, a.name);

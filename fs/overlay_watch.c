@@ -10,6 +10,9 @@
  * mark of its own. A file with more names than one is looked up each time,
  * since a chmod of it may come by any.
  *
+ * What a guest makes where the lower had nothing is marked so (ov_absent), or
+ * its removal had to ask the lower again whether something is to be hidden.
+ *
  * Within one walk the host's news are taken in once, before the first look-up
  * (ctx->host_heard): an answer is never older than the call's begin.
  *
@@ -33,9 +36,20 @@ static void ov_child_news(struct ov_node *dir, const char *name)
 {
 	struct dentry *d = dir->inode->dir_dentry;
 	struct inode *child = d ? dentry_forget(d, name) : NULL;
+	struct ov_entry *e = ov_entry_find(dir, name);
+
+	if (e)
+		e->absent = 0;
 
 	if (child && child->sb == dir->inode->sb)
 		ov_node(child)->known = false;
+}
+
+/* Of no name is it known any more whether the lower has it. */
+static void ov_absent_forget(struct ov_node *dir)
+{
+	if (!++dir->dir->heard)
+		dir->dir->heard = 1;
 }
 
 /* Told by hostwatch_take: nothing is dropped here. */
@@ -49,6 +63,8 @@ static void ov_news(struct hostmark *m, enum hostnews news, const char *name)
 		return;
 	if (news == HOST_NAME)
 		ov_child_news(n, name);
+	if (news == HOST_ALL)
+		ov_absent_forget(n);
 	if (news == HOST_ALL && d)
 		dentry_forget(d, NULL);
 	/* Its mode is asked of its parent. */
@@ -79,6 +95,8 @@ static bool ov_mark(struct ov_node *n, int fd)
 		return false;
 	}
 	n->known = false;
+	if (n->dir)
+		ov_absent_forget(n);
 	return true;
 }
 
@@ -125,6 +143,25 @@ bool ov_current(struct vfs_ctx *ctx, struct inode *inode,
 		return true;
 	n = ov_node(child);
 	return n->upper || (n->lst.st_nlink <= 1 && !n->astray);
+}
+
+static bool ov_hears_names(const struct vfs_ctx *ctx, const struct ov_node *dir)
+{
+	return ctx->host_heard && dir->mark.watch && dir->has_lower &&
+	       !dir->dir->opaque;
+}
+
+void ov_absent_note(const struct vfs_ctx *ctx, const struct ov_node *dir,
+		    struct ov_entry *e)
+{
+	if (ov_hears_names(ctx, dir))
+		e->absent = dir->dir->heard;
+}
+
+bool ov_absent(const struct vfs_ctx *ctx, const struct ov_node *dir,
+	       const struct ov_entry *e)
+{
+	return e && e->absent == dir->dir->heard && ov_hears_names(ctx, dir);
 }
 
 bool ov_is_sure(const struct vfs_ctx *ctx, const struct ov_node *n,

@@ -44,8 +44,7 @@ static bool child_current(struct vfs_ctx *ctx, struct dentry *dir,
 	return !d->stale;
 }
 
-/* May absence be remembered? */
-static bool child_absence(struct vfs_ctx *ctx, struct dentry *dir)
+bool walk_absence(struct vfs_ctx *ctx, struct dentry *dir)
 {
 	const struct inode_ops *ops = dir->inode->ops;
 
@@ -70,7 +69,7 @@ static struct dentry *child_settle(struct vfs_ctx *ctx, struct dentry *dir,
 		dentry_delete(d);
 		d = dentry_new(dir, name, strlen(name));
 	}
-	d->stale = !found && !child_absence(ctx, dir);
+	d->stale = !found && !walk_absence(ctx, dir);
 	if (found)
 		dentry_instantiate(d, found);
 	return d;

@@ -557,3 +557,125 @@ Test(hostchange, random_changes_are_never_seen_late)
 	}
 	end();
 }
+
+/* ---- names that both make and remove --------------------------------- */
+
+enum { NAMES = 12 };
+enum view { HOSTS, GUESTS, HIDDEN };
+
+static const char *name_of(int k)
+{
+	static const char *const dirs[] = {"", "d/", "d/e/"};
+	static char text[32];
+
+	snprintf(text, sizeof(text), "%sn%d", dirs[k % 3], k);
+	return text;
+}
+
+static bool host_has(int k)
+{
+	return access(host_path(name_of(k)), F_OK) == 0;
+}
+
+static char *guest_path(char *buf, int k)
+{
+	snprintf(buf, 64, "/w/%s", name_of(k));
+	return buf;
+}
+
+static void name_is(int k, const enum view *view, int at)
+{
+	char path[64];
+	struct statx st = st_of(guest_path(path, k));
+	const uint64_t size = view[k] == GUESTS ? 0 : 3;
+
+	if (view[k] == HIDDEN || (view[k] == HOSTS && !host_has(k)))
+		cr_assert_eq(st.stx_mask, 0, "%s at %d", path, at);
+	else
+		cr_assert(st.stx_mask && st.stx_size == size, "%s at %d", path,
+			  at);
+}
+
+/* What is left at k once the guest's own has gone from it. */
+static enum view left_at(int k)
+{
+	return host_has(k) ? HIDDEN : HOSTS;
+}
+
+static void guest_acts(unsigned *seed, enum view *view, int k)
+{
+	const int other = rand_r(seed) % NAMES;
+	const bool there =
+		view[k] == GUESTS || (view[k] == HOSTS && host_has(k));
+	char path[64], to[64];
+	int fd;
+
+	guest_path(path, k);
+	guest_path(to, other);
+	switch (rand_r(seed) % 4) {
+	case 0:
+	case 1:
+		if (there)
+			break;
+		fd = fx_open(&f, path, O_CREAT | O_EXCL | O_WRONLY, 0644);
+		cr_assert_geq(fd, 0);
+		close(fd);
+		view[k] = GUESTS;
+		break;
+	case 2:
+		cr_assert_eq(fx_unlink(&f, path), there ? 0 : -ENOENT);
+		if (there)
+			view[k] = left_at(k);
+		break;
+	case 3:
+		if (view[k] != GUESTS || other == k)
+			break;
+		cr_assert_eq(fx_rename(&f, path, to, 0), 0);
+		view[other] = GUESTS;
+		view[k] = left_at(k);
+		break;
+	}
+}
+
+static void both_make_and_remove(size_t watches)
+{
+	enum view view[NAMES] = {HOSTS};
+	unsigned seed = 4711;
+
+	fx_watches = watches;
+	begin(VFS_MNT_WATCH);
+	warm();
+	for (int i = 0; i < 6000; i++) {
+		const int k = rand_r(&seed) % NAMES;
+
+		switch (rand_r(&seed) % 5) {
+		case 0:
+			fx_host_file(&f, name_of(k), "abc");
+			break;
+		case 1:
+			(void)!unlink(host_path(name_of(k)));
+			break;
+		default:
+			guest_acts(&seed, view, k);
+		}
+		name_is(rand_r(&seed) % NAMES, view, i);
+		if (rand_r(&seed) % 2)
+			name_is(k, view, i);
+	}
+	end();
+}
+
+Test(hostchange, what_is_hidden_stays_so_and_nothing_else)
+{
+	both_make_and_remove(0);
+}
+
+Test(hostchange, what_is_hidden_stays_so_without_watches)
+{
+	both_make_and_remove(HOST_WATCHES_NONE);
+}
+
+Test(hostchange, what_is_hidden_stays_so_with_two_watches)
+{
+	both_make_and_remove(2);
+}
