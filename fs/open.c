@@ -95,6 +95,11 @@ static int open_inode(struct vfs_ctx *ctx, struct inode *inode,
 	return 0;
 }
 
+static bool open_has_room(struct vfs_ctx *ctx)
+{
+	return !ctx->ask_room || ctx->ask_room(ctx->ask_arg);
+}
+
 static int open_found(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 		      bool created, struct vfs_opened *out)
 {
@@ -113,6 +118,8 @@ static int open_found(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 	if ((flags & O_DIRECTORY) && !inode_is_dir(ref->inode))
 		return -ENOTDIR;
 	err = may_open(ctx, ref, flags, acc);
+	if (!err && (flags & O_TRUNC) && !created && !open_has_room(ctx))
+		err = -EMFILE;
 	if (err)
 		return err;
 	return open_inode(ctx, ref->inode, ref->dentry, flags, created, out);
@@ -123,8 +130,11 @@ static int open_found(struct vfs_ctx *ctx, const struct vref *ref, int flags,
 static int open_create(struct walk *w, struct dentry *d, mode_t mode)
 {
 	AUTO_ACL_NEW struct acl_new acl = {NULL, NULL};
+	const struct inode *dir = w->d->inode;
 	int err = perm_create(w->ctx, d);
 
+	if (!err && (!dir->ops->unmake || dir->watch) && !open_has_room(w->ctx))
+		err = -EMFILE;
 	if (err)
 		return err;
 	mode = inode_new_mode(w->ctx, w->d->inode, S_IFREG | (mode & 07777u),
@@ -201,6 +211,7 @@ static int open_path_once(struct vfs_ctx *ctx, const struct vfs_at *at,
 	err = open_walked(ctx, at, flags, mode, walk_flags, out);
 	ctx->making = NULL;
 	auto_close_fd(&making.fd);
+	out->undo = making.undo;
 	return err;
 }
 
@@ -303,11 +314,16 @@ int vfs_open(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
 void vfs_open_undo(struct vfs_ctx *ctx, const struct vfs_opened *o)
 {
 	struct dentry *d = o->ref.dentry;
+	const struct inode_ops *ops;
 
 	if (!o->created || !d || d->deleted || d->inode != o->ref.inode)
 		return;
-	if (!d->parent->inode->ops->unlink(ctx, d, false))
-		dentry_delete(d);
+	ops = d->parent->inode->ops;
+	if (ops->unmake)
+		ops->unmake(ctx, d, &o->undo);
+	else if (ops->unlink(ctx, d, false))
+		return;
+	dentry_delete(d);
 }
 
 int vfs_reopen(struct vfs_ctx *ctx, const struct vref *ref, int flags,

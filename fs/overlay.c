@@ -16,6 +16,7 @@ const struct inode_ops overlay_ops = {
 	.create = ov_create,
 	.link = ov_link,
 	.unlink = ov_unlink,
+	.unmake = ov_unmake,
 	.rename = ov_rename,
 	.readlink = ov_readlink,
 	.accessed = ov_accessed,

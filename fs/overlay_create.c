@@ -92,6 +92,9 @@ int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode, dev_t dev,
 	}
 	if (nothing)
 		ov_absent_note(ctx, dir, ov_entry_find(dir, where->name));
+	if (ctx->making)
+		ctx->making->undo =
+			(struct vfs_undo){dir->mtime, dir->ctime, dir->meta};
 	ov_name_made(dir, where->name, n);
 	ret = ov_set_id_bits(n);
 	if (ret < 0)
@@ -210,6 +213,18 @@ int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir)
 		ov_unpin(n);
 	}
 	return 0;
+}
+
+void ov_unmake(struct vfs_ctx *ctx, struct dentry *made,
+	       const struct vfs_undo *undo)
+{
+	struct ov_node *dir = ov_parent_of(made);
+
+	if (ov_unlink(ctx, made, false) < 0)
+		log_warn("a file that nobody has opened stays");
+	dir->mtime = undo->mtime;
+	dir->ctime = undo->ctime;
+	dir->meta = undo->meta;
 }
 
 /* ---- anonymous files ------------------------------------------------- */

@@ -355,6 +355,8 @@ int ov_create(struct vfs_ctx *ctx, struct dentry *where, mode_t mode, dev_t dev,
 	      const char *target, struct inode **out);
 int ov_link(struct vfs_ctx *ctx, struct inode *inode, struct dentry *where);
 int ov_unlink(struct vfs_ctx *ctx, struct dentry *victim, bool dir);
+void ov_unmake(struct vfs_ctx *ctx, struct dentry *made,
+	       const struct vfs_undo *undo);
 /* Name goes from (dir, name) in entries, mirror and index. */
 int MUST_CHECK ov_remove_name(const struct vfs_ctx *ctx, struct ov_node *dir,
 			      const char *name, struct ov_node *n);

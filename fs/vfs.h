@@ -101,6 +101,9 @@ struct vfs_ctx {
 	/* Asked once for it, when something is changed; may be NULL. */
 	uint32_t (*ask_writer)(void *arg);
 	void *ask_arg;
+	/* Asked before an open does what vfs_open_undo cannot take back: may
+	 * its descriptor be given out? No is -EMFILE. May be NULL. */
+	bool (*ask_room)(void *arg); /* ask_arg, too */
 	uint32_t refused_rule;
 	unsigned refused_mask; /* VFS_MASK_* that refused; 0: not refused */
 	bool want_btime;       /* vfs_getattr is to say when it was born */
@@ -244,16 +247,23 @@ enum vfs_open_kind {
 
 struct vfs_job; /* a copy-up or another long host action, resumable */
 
+/* What a directory was before an open made a file in it. */
+struct vfs_undo {
+	struct timespec mtime, ctime;
+	bool meta; /* the file system's own */
+};
+
 struct vfs_opened {
 	enum vfs_open_kind kind;
 	int fd;	       /* owned by the caller; -1 if none */
 	int block_dir; /* owned, for VFS_OPEN_BLOCKS */
 	int block_flags;
-	struct vref ref;     /* what was opened; counted */
-	bool created;	     /* the call made the file */
-	bool watched;	     /* its closing may be an event for a guest */
-	bool as_asked;	     /* fd has O_NONBLOCK if, and only if, flags had */
-	struct vfs_job *job; /* owned, for VFS_OPEN_JOB */
+	struct vref ref;      /* what was opened; counted */
+	bool created;	      /* the call made the file */
+	bool watched;	      /* its closing may be an event for a guest */
+	bool as_asked;	      /* fd has O_NONBLOCK if, and only if, flags had */
+	struct vfs_job *job;  /* owned, for VFS_OPEN_JOB */
+	struct vfs_undo undo; /* if created */
 	char block_name[NAME_LEN_MAX + 1]; /* for VFS_OPEN_BLOCKS only */
 };
 
@@ -269,8 +279,8 @@ void vfs_opened_fini(struct vfs_opened *o); /* closes and puts what is left */
 int MUST_CHECK vfs_open(struct vfs_ctx *ctx, const struct vfs_at *at, int flags,
 			mode_t mode, unsigned resolve, struct vfs_opened *out);
 
-/* The descriptor could not be given out: a file that the open made goes again.
- * Under the same lock as the open. */
+/* The descriptor could not be given out: a file that the open made goes again,
+ * as if it had never been. Under the same lock as the open. */
 void vfs_open_undo(struct vfs_ctx *ctx, const struct vfs_opened *o);
 
 /* Opens the object itself again (/proc/self/fd/N, exec): as vfs_open. */

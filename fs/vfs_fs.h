@@ -46,6 +46,7 @@ struct vfs_making {
 	int flags;
 	int fd; /* -1: none; owned by the core */
 	const struct inode *inode;
+	struct vfs_undo undo;
 };
 
 struct inode_ops {
@@ -80,6 +81,10 @@ struct inode_ops {
 		    struct dentry *where); /* NULL: EPERM */
 	/* dir: rmdir; the fs answers ENOTEMPTY. NULL: EPERM */
 	int (*unlink)(struct vfs_ctx *ctx, struct dentry *victim, bool dir);
+	/* Takes back a create for an open, in a directory that nobody watches.
+	 * NULL: unlink does, and the caller is asked first (ask_room). */
+	void (*unmake)(struct vfs_ctx *ctx, struct dentry *made,
+		       const struct vfs_undo *undo);
 	/* to is negative, or positive with a type that may be replaced; the fs
 	 * answers ENOTEMPTY. flags: 0 or RENAME_EXCHANGE. NULL: EPERM */
 	int (*rename)(struct vfs_ctx *ctx, struct dentry *from,

@@ -7,9 +7,9 @@
  * worker.
  *
  * The kernel reserves a number when it has copied the path, before it walks.
- * Here a full table shows at injection: what makes or truncates a file asks
- * first, what fails asks afterwards, and a file made all the same, since
- * another thread took the last number, goes again.
+ * Here a full table shows at injection: what cannot be taken back asks first
+ * (a truncation, a file in a directory that is watched), what fails asks
+ * afterwards, and a file that was made goes again.
  */
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -176,6 +176,12 @@ static bool table_has_room(struct call *c)
 	return false;
 }
 
+/* The VFS asks. */
+static bool open_room(void *call)
+{
+	return table_has_room(call);
+}
+
 static int64_t open_deliver(struct call *c, struct vfs_opened *o, int flags)
 {
 	int64_t ret;
@@ -223,7 +229,7 @@ static int64_t open_how(struct call *c, gfd_t dirfd, const char *path,
 {
 	struct vfs_opened o; /* large: made by vfs_open */
 	int flags = (int)how->flags;
-	bool asks = path && path[0], asked;
+	const bool asks = path && path[0];
 	struct vfs_at at;
 	unsigned walk;
 	int64_t ret;
@@ -233,16 +239,14 @@ static int64_t open_how(struct call *c, gfd_t dirfd, const char *path,
 		ret = how_check_resolve(how, &walk);
 	if (ret)
 		return ret;
-	asked = asks && (flags & (O_CREAT | O_TRUNC));
-	if (asked && !table_has_room(c))
-		return -EMFILE;
 	c->in_root = walk & VFS_IN_ROOT;
 	ret = call_at(c, dirfd, path, &at);
+	c->vfs.ask_room = open_room;
 	if (!ret)
 		ret = vfs_open(&c->vfs, &at, flags, (mode_t)how->mode, walk,
 			       &o);
 	if (ret)
-		return asks && !asked && !table_has_room(c) ? -EMFILE : ret;
+		return asks && !table_has_room(c) ? -EMFILE : ret;
 	call_resolved(c, path, &o.ref);
 	ret = open_finish(c, &o, flags);
 	vfs_opened_fini(&o);

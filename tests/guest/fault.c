@@ -78,6 +78,66 @@ TEST(path_that_ends_with_the_page)
 	ERR(stat(page + 1, &st), EFAULT);
 }
 
+/* Of calls with two arguments in memory each is as it would be alone. */
+TEST(two_paths_short_long_and_at_the_end_of_a_page)
+{
+	static char two[2][4096];
+	struct timespec old[2] = {{1000, 1}, {2000, 2}};
+	char *end = page + 4096 - 2;
+	struct timespec *ts = (void *)(page + 4096 - sizeof(old));
+	struct stat st;
+	char dir[300];
+
+	memset(dir, 'd', 255);
+	dir[255] = '\0';
+	OK(mkdir(dir, 0755));
+	put("f", "x");
+	memcpy(end, "g", 2);
+	OK(rename("f", end));
+	OK(link(end, "h"));
+	OK(rename(end, "f"));
+	end[1] = 'g';
+	ERR(rename("f", end), EFAULT);
+	ERR(rename(end, "f"), EFAULT);
+	ERR(link(end, bad[2]), EFAULT);
+	/* Longer than what is read at once, one, the other, both. */
+	for (int k = 1; k < 4; k++) {
+		for (int i = 0; i < 2; i++) {
+			const int more = k >> i & 1;
+
+			snprintf(two[i], sizeof(two[i]), "%s%s%s%d",
+				 more ? "./././" : "", more ? dir : "",
+				 more ? "/n" : "n", i);
+		}
+		put(two[0], "y");
+		OK(rename(two[0], two[1]));
+		ERR(stat(two[0], &st), ENOENT);
+		STREQ(get(two[1]), "y");
+		OK(unlink(two[1]));
+	}
+	/* The first NUL just within, at, and behind those bytes. */
+	for (int n = 254; n < 259; n++) {
+		memset(two[1], '/', sizeof(two[1]));
+		memcpy(two[1], ".", 1);
+		two[1][n - 1] = 'e';
+		two[1][n] = '\0';
+		OK(rename("f", two[1]));
+		OK(rename("e", "f"));
+		OK(symlink(two[1], "l"));
+		EQ(readlink("l", dir, sizeof(dir)), n);
+		OK(unlink("l"));
+	}
+	memset(two[1], 'a', sizeof(two[1]));
+	ERR(rename("f", two[1]), ENAMETOOLONG);
+	ERR(rename(two[1], "f"), ENAMETOOLONG);
+	memcpy(ts, old, sizeof(old));
+	OK(utimensat(AT_FDCWD, "f", ts, 0));
+	OK(stat("f", &st));
+	EQ(st.st_mtim.tv_sec, 2000);
+	ERR(syscall(SYS_utimensat, AT_FDCWD, "f", (char *)ts + 8, 0), EFAULT);
+	ERR(syscall(SYS_utimensat, AT_FDCWD, bad[2], ts, 0), EFAULT);
+}
+
 TEST(result_into_bad_memory_is_EFAULT)
 {
 	put("f", "x");

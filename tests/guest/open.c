@@ -264,7 +264,12 @@ TEST(open_with_a_full_table_changes_nothing)
 	int fd, first = OK(dup(0));
 	struct rlimit r;
 
+	struct stat before, st;
+
+	OK(mkdir("dir", 0755));
+	put("dir/old", "data");
 	put("old", "data");
+	OK(stat("dir", &before));
 	OK(getrlimit(RLIMIT_NOFILE, &r));
 	r.rlim_cur = 32;
 	OK(setrlimit(RLIMIT_NOFILE, &r));
@@ -285,10 +290,19 @@ TEST(open_with_a_full_table_changes_nothing)
 	ERR(open("", O_CREAT | O_WRONLY, 0644), ENOENT);
 	ERR(open((char *)8, O_CREAT | O_WRONLY, 0644), EFAULT);
 	ERR(open("old", O_CREAT | O_DIRECTORY, 0644), EINVAL);
-	struct stat st;
+	ERR(open("dir/f", O_CREAT | O_EXCL | O_WRONLY, 0644), EMFILE);
+	ERR(open("dir/f", O_CREAT | O_TRUNC | O_RDWR, 0644), EMFILE);
+	ERR(open("dir/old", O_CREAT | O_TRUNC | O_RDWR, 0644), EMFILE);
+	ERR(open("dir/f", O_RDONLY), EMFILE);
 	ERR(stat("f", &st), ENOENT);
+	ERR(stat("dir/f", &st), ENOENT);
 	OK(stat("old", &st));
 	EQ(st.st_size, 4);
+	OK(stat("dir/old", &st));
+	EQ(st.st_size, 4);
+	OK(stat("dir", &st));
+	EQ(st.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+	EQ(st.st_ctim.tv_nsec, before.st_ctim.tv_nsec);
 	OK(close(first));
 	EQ(OK(open("f", O_CREAT | O_EXCL | O_WRONLY, 0644)), first);
 }
