@@ -197,6 +197,8 @@ static int addfd_uninterrupted(struct call *c, struct seccomp_notif_addfd *add)
 	ret = ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_ADDFD, add);
 	if (ret < 0)
 		ret = -errno;
+	else
+		costs_count(COSTS_DESCRIPTORS);
 	costs_leave(back);
 	if (c->block_fn)
 		pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -175,6 +175,7 @@ void *notify_main(void *arg)
 		enum costs_part idle = costs_enter(COSTS_SENTRY);
 		int64_t r;
 
+		costs_count(COSTS_CALLS);
 		if (!c)
 			c = call_new(s);
 		notify_take(c, &req);

@@ -457,10 +457,12 @@ static void *trace_main(void *arg)
 		}
 		idle = costs_enter(COSTS_TRACE);
 		affinity_stop(s);
-		if (WIFSTOPPED(status))
+		if (WIFSTOPPED(status)) {
+			costs_count(COSTS_STOPS);
 			on_stop(s, tr, tid, status);
-		else
+		} else {
 			on_gone(s, tr, tid, status);
+		}
 		costs_leave(idle);
 	}
 	return NULL;

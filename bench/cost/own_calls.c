@@ -136,6 +136,8 @@ void own_calls(json_t *c, char **argv)
 	free(t.list);
 	f = rewound(costs);
 	where = f ? json_loadf(f, 0, NULL) : NULL;
+	json_object_set(c, "counts", json_object_get(where, "counts"));
+	json_object_del(where, "counts");
 	if (where)
 		json_object_set_new(c, "where", where);
 	if (f)

@@ -8,8 +8,11 @@ static const char *const names[COSTS_PARTS] = {
 	"answer", "audit",  "exec",   "trace",
 };
 
+static const char *const event_names[COSTS_EVENTS] = {"calls", "descriptors",
+						      "stops"};
+
 bool costs_on;
-static uint64_t sums[COSTS_PARTS];
+static uint64_t sums[COSTS_PARTS], counts[COSTS_EVENTS];
 static _Thread_local enum costs_part part;
 static _Thread_local uint64_t since;
 
@@ -33,6 +36,26 @@ enum costs_part costs_change(enum costs_part to)
 	return from;
 }
 
+void costs_happened(enum costs_event what)
+{
+	__atomic_fetch_add(&counts[what], 1, __ATOMIC_RELAXED);
+}
+
+static int write_counts(int fd)
+{
+	const char *comma = ",\"counts\":{";
+
+	for (int i = 0; i < COSTS_EVENTS; i++) {
+		uint64_t n = __atomic_load_n(&counts[i], __ATOMIC_RELAXED);
+
+		if (dprintf(fd, "%s\"%s\":%llu", comma, event_names[i],
+			    (unsigned long long)n) < 0)
+			return -errno;
+		comma = ",";
+	}
+	return dprintf(fd, "}}\n") < 0 ? -errno : 0;
+}
+
 int costs_write(int fd)
 {
 	const char *comma = "{";
@@ -46,5 +69,5 @@ int costs_write(int fd)
 			return -errno;
 		comma = ",";
 	}
-	return dprintf(fd, "}\n") < 0 ? -errno : 0;
+	return write_counts(fd);
 }

@@ -28,11 +28,20 @@ enum costs_part {
 	COSTS_PARTS
 };
 
+/* What happened how often: what the kernel's side of it costs is a floor. */
+enum costs_event {
+	COSTS_CALLS,	   /* notified calls */
+	COSTS_DESCRIPTORS, /* given to guests */
+	COSTS_STOPS,	   /* of the tracer */
+	COSTS_EVENTS
+};
+
 extern bool costs_on;
 
 /* Before there are threads. */
 void costs_enable(void);
 enum costs_part costs_change(enum costs_part to);
+void costs_happened(enum costs_event what);
 
 static inline enum costs_part costs_enter(enum costs_part part)
 {
@@ -45,7 +54,14 @@ static inline void costs_leave(enum costs_part back)
 		costs_change(back);
 }
 
-/* One JSON object: milliseconds by part, idle aside. 0 or -errno. */
+static inline void costs_count(enum costs_event what)
+{
+	if (__builtin_expect(costs_on, 0))
+		costs_happened(what);
+}
+
+/* One JSON object: milliseconds by part, idle aside, and how often things
+ * happened, in "counts". 0 or -errno. */
 int MUST_CHECK costs_write(int fd);
 
 #endif

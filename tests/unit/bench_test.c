@@ -162,10 +162,13 @@ Test(bench, costs_are_of_the_part_that_worked)
 	for (volatile int i = 0; i < 3000000; i++)
 		;
 	costs_leave(back);
+	costs_count(COSTS_STOPS);
 	cr_assert_eq(costs_write(fd), 0);
 	cr_assert_gt(pread(fd, text, sizeof(text) - 1, 0), 0);
 	cr_assert_not_null(strstr(text, "\"policy\":"));
 	sscanf(strstr(text, "\"policy\":"), "\"policy\":%lf", &policy);
 	cr_assert_gt(policy, 0.1);
 	cr_assert_not_null(strstr(text, "\"exec\":0.000"));
+	cr_assert_not_null(strstr(text, "\"counts\":{\"calls\":0,"
+					"\"descriptors\":0,\"stops\":1}}"));
 }
