@@ -3,8 +3,9 @@
  *
  * Each worker runs batches of about a millisecond until its time is used up,
  * and then times single operations for the 99th percentile (less what reading
- * the clock costs). The minimum and the median are of batches. With several
- * workers the rate is that of all, over the time that all were running.
+ * the clock costs). The minimum and the median are of batches. Several workers
+ * wait for the last one before they begin, and the rate is that of all from
+ * then on.
  */
 #include "mech.h"
 
@@ -26,8 +27,18 @@ const char cost_path[COST_PATH_SIZE] = "/usr/bin/env";
 
 enum { BATCH_NS = 1000000, BATCHES = 512, SINGLES = 2000, BATCH_MAX = 1 << 20 };
 
+/* Of all workers, in memory that they share. */
+struct start {
+	unsigned waiting, workers;
+	uint64_t at; /* 0: not all are there yet */
+};
+
+#define MEET_PAUSE_NS 200000
+#define MEET_MAX_NS   10000000000u
+
 struct worker {
 	const struct cost_cell *cell;
+	struct start *start;
 	uint64_t count, begin, end;
 	double batch[BATCHES], single[SINGLES];
 	unsigned batches, singles;
@@ -131,6 +142,22 @@ static double clock_cost(void)
 	return (double)low;
 }
 
+/* Returns when all workers are here, or one does not come. */
+static uint64_t meet(struct start *s)
+{
+	const struct timespec pause = {0, MEET_PAUSE_NS};
+	uint64_t at, patience = now() + MEET_MAX_NS;
+
+	if (__atomic_add_fetch(&s->waiting, 1, __ATOMIC_ACQ_REL) == s->workers)
+		__atomic_store_n(&s->at, now(), __ATOMIC_RELEASE);
+	while (!(at = __atomic_load_n(&s->at, __ATOMIC_ACQUIRE))) {
+		if (now() > patience)
+			return now();
+		nanosleep(&pause, NULL);
+	}
+	return at;
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -140,13 +167,16 @@ static void *work(void *arg)
 
 	while (time_of(c, n) < BATCH_NS && n < BATCH_MAX)
 		n *= 2;
-	w->begin = now();
+	w->begin = meet(w->start);
 	until = w->begin + (uint64_t)c->ms * 1000000;
-	while (w->batches < BATCHES && (w->batches < 3 || now() < until)) {
-		w->batch[w->batches++] = (double)time_of(c, n) / (double)n;
+	do {
+		double took = (double)time_of(c, n) / (double)n;
+
+		if (w->batches < BATCHES)
+			w->batch[w->batches++] = took;
 		w->count += n;
-	}
-	w->end = now();
+		w->end = now();
+	} while (w->batches < 3 || w->end < until);
 	until = w->end + (uint64_t)c->ms * 500000;
 	while (w->singles < SINGLES && (w->singles < 20 || now() < until)) {
 		double t = (double)time_of(c, 1) - clock;
@@ -183,12 +213,13 @@ static double cpu(void)
 static void sum(struct worker *w, unsigned workers, double used,
 		struct cost_result *r)
 {
-	uint64_t begin = UINT64_MAX, end = 0, singles = 0;
+	uint64_t singles = 0;
 
 	memset(r, 0, sizeof(*r));
 	for (unsigned i = 0; i < workers; i++) {
-		begin = w[i].begin < begin ? w[i].begin : begin;
-		end = w[i].end > end ? w[i].end : end;
+		if (w[i].end > w[i].begin)
+			r->per_second += (double)w[i].count * 1e9 /
+					 (double)(w[i].end - w[i].begin);
 		r->count += w[i].count;
 		singles += w[i].singles;
 	}
@@ -197,8 +228,6 @@ static void sum(struct worker *w, unsigned workers, double used,
 	r->min = w->batch[0];
 	r->median = w->batch[w->batches / 2];
 	r->p99 = w->single[w->singles * 99 / 100];
-	if (end > begin)
-		r->per_second = (double)r->count * 1e9 / (double)(end - begin);
 	if (r->count)
 		r->guest_cpu = used / (double)(r->count + singles);
 }
@@ -250,7 +279,8 @@ int cost_guest(const struct cost_cell *c, struct cost_result *r)
 {
 	struct sigaction act = {.sa_handler = on_signal};
 	unsigned n = c->threads > 1 ? c->threads : c->procs;
-	size_t size = sizeof(struct worker) * n;
+	size_t size = sizeof(struct worker) * n + sizeof(struct start);
+	struct start *start;
 	double before;
 	struct worker *w;
 	int ret = 0;
@@ -262,8 +292,12 @@ int cost_guest(const struct cost_cell *c, struct cost_result *r)
 	if (w == MAP_FAILED)
 		return -errno;
 	sigaction(SIGUSR1, &act, NULL);
-	for (unsigned i = 0; i < n; i++)
+	start = (struct start *)(w + n);
+	start->workers = n;
+	for (unsigned i = 0; i < n; i++) {
 		w[i].cell = c;
+		w[i].start = start;
+	}
 	before = cpu();
 	if (c->threads > 1)
 		ret = run_threads(w, n);
