@@ -211,9 +211,9 @@ static void hostdir_keep(struct hostdir *d, int fd)
 	d->fs->open_count++;
 }
 
-static int hostdir_open(struct hostdir *d, int parent_fd)
+static int hostdir_open(struct hostdir *d, int parent_fd, int flags)
 {
-	int fd = host_openat(parent_fd, d->name, O_PATH | O_DIRECTORY);
+	int fd = host_openat(parent_fd, d->name, flags | O_DIRECTORY);
 	struct timespec born = {0};
 	struct stat st;
 	int ret;
@@ -229,7 +229,6 @@ static int hostdir_open(struct hostdir *d, int parent_fd)
 		close(fd);
 		return -ESTALE;
 	}
-	d->fs->opened = st;
 	if (st.st_dev != d->parent->dev)
 		d->kernel = host_is_kernel_fs(fd);
 	else
@@ -256,7 +255,7 @@ int hostdir_fd(struct hostdir *d)
 			top = top->parent;
 		if (!top->parent)
 			return -ESTALE;
-		ret = hostdir_open(top, top->parent->fd);
+		ret = hostdir_open(top, top->parent->fd, O_PATH);
 		if (ret < 0)
 			return ret;
 	}
@@ -362,19 +361,21 @@ int hostfs_stat(struct hostdir *d, const char *name, struct stat *st)
 	return -ENOENT;
 }
 
-/* What opening it has just told is not asked again. */
+/* By its name, where it is not open: opening it would cost twice as much. */
 int hostfs_stat_dir(struct hostdir *d, struct stat *st)
 {
-	bool opens = d->fd < 0;
-	int fd = hostdir_fd(d);
+	int ret;
 
-	if (fd < 0)
-		return fd;
-	if (opens) {
-		*st = d->fs->opened;
-		return 0;
-	}
-	return fstat(fd, st) < 0 ? hostfs_errno(errno) : 0;
+	if (d->fd >= 0)
+		return fstat(d->fd, st) < 0 ? hostfs_errno(errno) : 0;
+	ret = d->parent ? hostfs_stat(d->parent, d->name, st) : -ESTALE;
+	if (ret)
+		return ret;
+	if (st->st_dev != d->dev || st->st_ino != d->ino ||
+	    (d->changes && d->born.tv_sec && d->fs->told_born.tv_sec &&
+	     !host_same_time(d->fs->told_born, d->born)))
+		return -ESTALE;
+	return 0;
 }
 
 bool hostfs_exists(struct hostdir *d, const char *path)
@@ -539,6 +540,17 @@ int hostfs_open_path(struct hostdir *d, const char *name, int *fd)
 		return name ? hostfs_errno(-got) : hostfs_errno(errno);
 	*fd = got;
 	return 0;
+}
+
+/* What fails for any reason is asked for as ever, and then says why. */
+int hostdir_fd_list(struct hostdir *d)
+{
+	int at = d->fd < 0 && d->parent ? hostdir_fd(d->parent) : -1;
+
+	if (at < 0 || (hostdir_open(d, at, O_RDONLY | O_NOATIME) < 0 &&
+		       hostdir_open(d, at, O_RDONLY) < 0))
+		return -EAGAIN;
+	return d->kernel ? -EAGAIN : d->fd;
 }
 
 int hostfs_open_list(struct hostdir *d, int *fd)

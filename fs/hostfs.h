@@ -2,7 +2,7 @@
  * hostfs.h - the only door to the host's files.
  *
  * A struct hostdir stands for one host directory, found by single components
- * from a root; its O_PATH descriptor is opened when needed and kept in an LRU.
+ * from a root; its descriptor is opened when needed and kept in an LRU.
  * A component is never a symlink, "..", "." or more than one name
  * (openat2 RESOLVE_NO_SYMLINKS|RESOLVE_NO_MAGICLINKS|RESOLVE_BENEATH), and a
  * directory that is no longer the one first seen (dev, ino) is -ESTALE.
@@ -31,7 +31,6 @@ struct hostfs {
 	 * with it, and is asked for next. */
 	struct stat told;
 	struct timespec told_born; /* tv_sec 0: it has none */
-	struct stat opened;	   /* of the directory that was opened last */
 };
 
 struct hostdir {
@@ -40,7 +39,7 @@ struct hostdir {
 	char *name;		/* a root: absolute host path */
 	struct list lru;
 	unsigned refs;
-	int fd; /* O_PATH or -1 */
+	int fd; /* O_PATH, or to be listed; -1 */
 	dev_t dev;
 	ino_t ino;
 	bool kernel;  /* of a kernel file system: shown empty */
@@ -70,8 +69,11 @@ int MUST_CHECK hostfs_open_root(struct hostfs *fs, const char *path,
 int MUST_CHECK hostfs_root_fd(struct hostfs *fs, int fd, struct hostdir **dir);
 struct hostdir *hostdir_get(struct hostdir *d);
 void hostdir_put(struct hostdir *d);
-/* Borrowed O_PATH descriptor, valid until the next hostfs call. */
+/* Borrowed descriptor to look up names by, valid until the next hostfs call. */
 int MUST_CHECK hostdir_fd(struct hostdir *d);
+/* The same, and fresh for getdents; negative where it is open already. Valid
+ * until the next call for another directory. */
+int MUST_CHECK hostdir_fd_list(struct hostdir *d);
 /* A handle for the child directory that stat described; opens nothing. */
 struct hostdir *hostdir_child(struct hostdir *d, const char *name,
 			      const struct stat *st);

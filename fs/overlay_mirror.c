@@ -66,34 +66,40 @@ static void ov_mirror_keep(struct ov_node *dir, int fd)
 	ov->mirror_fds++;
 }
 
-static int ov_mirror_open(struct ov_node *dir, int parent_fd)
+/* Makes it if need be. *fd: the caller's. */
+static int ov_mirror_open_at(struct ov_node *dir, int parent_fd, int flags,
+			     int *out)
 {
-	int fd;
+	AUTO_CLOSE int fd = -1;
+	struct stat st;
 
 	if (!dir->dir->has_mirror && mkdirat(parent_fd, dir->name, 0700) < 0 &&
 	    errno != EEXIST)
 		return ov_store_errno(errno, "mirror directory");
-	fd = openat(parent_fd, dir->name,
-		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(parent_fd, dir->name, flags | O_CLOEXEC);
 	if (fd < 0)
 		return ov_store_errno(errno, "mirror directory");
 	if (!dir->dir->has_mirror) {
-		struct ov_entry *e;
-		struct stat st;
-
-		if (fstat(fd, &st) < 0) {
-			close(fd);
+		if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
 			return -EIO;
-		}
 		dir->sino = st.st_ino;
 		dir->object = true;
 		dir->dir->has_mirror = true;
 		ov_pin(dir);
-		e = ov_entry_set(dir->parent, dir->name, dir);
-		e->mirrored = true;
+		ov_entry_set(dir->parent, dir->name, dir)->mirrored = true;
 	}
-	ov_mirror_keep(dir, fd);
+	*out = fd_take(&fd);
 	return 0;
+}
+
+static int ov_mirror_open(struct ov_node *dir, int parent_fd)
+{
+	int fd, ret = ov_mirror_open_at(dir, parent_fd,
+					O_PATH | O_DIRECTORY | O_NOFOLLOW, &fd);
+
+	if (!ret)
+		ov_mirror_keep(dir, fd);
+	return ret;
 }
 
 static int ov_mirror_root_fd(struct ov_node *dir)
@@ -133,6 +139,20 @@ int ov_mirror_fd(struct ov_node *dir)
 		if (ret < 0)
 			return ret;
 	}
+}
+
+/* A leaf of a walk is opened by its name alone: it needs no O_PATH. */
+int ov_mirror_open_read(struct ov_node *dir, int flags, int *fd)
+{
+	struct ov_node *up = dir == dir->ov->root ? NULL : dir->parent;
+	int at = ov_mirror_fd(up && dir->dir->fd < 0 ? up : dir);
+
+	if (at < 0)
+		return at;
+	if (up && dir->dir->fd < 0)
+		return ov_mirror_open_at(dir, at, flags, fd);
+	*fd = openat(at, ".", flags | O_CLOEXEC);
+	return *fd < 0 ? ov_store_errno(errno, "open directory") : 0;
 }
 
 /* ---- objects --------------------------------------------------------- */

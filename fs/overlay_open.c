@@ -171,18 +171,14 @@ static int ov_open_dir(struct ov_node *n, struct dentry *dentry, int flags,
 		       int *out)
 {
 	AUTO_CLOSE int fd = -1;
-	int at, ret;
+	int ret;
 
 	if (!n->nlink)
 		return vfs_dir_standin(n->ov->sb->vfs, n->inode, dentry, out);
-	at = ov_mirror_fd(n);
-	if (at < 0)
-		return at;
-	fd = openat(at, ".",
-		    O_RDONLY | O_CLOEXEC |
-			    (flags & (O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK)));
-	if (fd < 0)
-		return ov_store_errno(errno, "open directory");
+	ret = ov_mirror_open_read(
+		n, flags & (O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK), &fd);
+	if (ret < 0)
+		return ret;
 	ret = ov_register(n, dentry);
 	if (!ret)
 		*out = fd_take(&fd);

@@ -327,6 +327,8 @@ int MUST_CHECK ov_dir_is_empty(struct ov_node *dir); /* 1, 0 or -errno */
 
 /* overlay_mirror.c */
 int MUST_CHECK ov_mirror_fd(struct ov_node *dir); /* borrowed; makes it */
+/* A new description of it; *fd is the caller's. flags: of open(2). */
+int MUST_CHECK ov_mirror_open_read(struct ov_node *dir, int flags, int *fd);
 void ov_mirror_forget(struct ov_node *dir);
 void ov_mirror_close(struct ov_node *dir); /* ov_mirror_fd opens it again */
 int MUST_CHECK ov_mirror_populate(struct ov_node *dir);

@@ -241,20 +241,28 @@ enum { LISTING_SIZE = 32 << 10 };
 struct listing {
 	struct ov_node *dir;
 	int fd;
+	bool lent; /* fd is the host directory's own */
 	size_t len, at;
 	char *buf; /* struct dirent64, as the kernel gave them; owned */
 };
 
 static void listing_fini(struct listing *l)
 {
-	auto_close_fd(&l->fd);
+	if (!l->lent)
+		auto_close_fd(&l->fd);
 	free(l->buf);
 }
 
-/* 0: there is nothing to read. */
-static int listing_open(struct listing *l, struct ov_node *dir)
+/* 0: there is nothing to read. near: for its names no other directory of the
+ * host is opened meanwhile. */
+static int listing_open(struct listing *l, struct ov_node *dir, bool near)
 {
-	int ret = hostfs_open_list(dir->lhost, &l->fd);
+	int ret = 0;
+
+	l->fd = near ? hostdir_fd_list(dir->lhost) : -1;
+	l->lent = l->fd >= 0;
+	if (!l->lent)
+		ret = hostfs_open_list(dir->lhost, &l->fd);
 
 	if (ret == -EACCES && dir->ov->sb->vfs->cfg.standins)
 		return 0;
@@ -314,7 +322,7 @@ int ov_lower_list(struct ov_node *dir, ov_lower_fn fn, void *arg)
 	struct listing l = {.fd = -1};
 	const struct dirent64 *e;
 	unsigned char type;
-	int ret = listing_open(&l, dir);
+	int ret = listing_open(&l, dir, false);
 
 	if (ret <= 0)
 		return ret;
@@ -394,7 +402,7 @@ static int index_lower(struct ov_node *dir, bool first)
 	x->stale = false;
 	x->lower_mtime = dir->lst.st_mtim;
 	x->lower_ctime = dir->lst.st_ctim;
-	ret = listing_open(&l, dir);
+	ret = listing_open(&l, dir, true);
 	if (ret <= 0)
 		return ret;
 	while (listing_more(&l)) {

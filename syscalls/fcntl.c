@@ -27,6 +27,9 @@ static int64_t fcntl_getfl(struct call *c)
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0)
 		return -errno;
+	/* Neither a stand-in for O_PATH nor a host file: nothing of ours. */
+	if ((flags & O_ACCMODE) != O_ACCMODE && !(flags & O_NOATIME))
+		return flags;
 	err = vfs_identify(c->s->vfs, fd, &ref, &st, &opath);
 	if (err == 0 && opath)
 		return O_PATH | (flags & (O_DIRECTORY | O_NOFOLLOW));
