@@ -184,6 +184,7 @@ docs-check:
 	$(SYSDOC) | cmp - docs/syscalls.md
 	awk -f docs/summary.awk docs/syscalls.md | \
 		docs/splice --check README.md support
+	bench/run --goals | docs/splice --check docs/performance.md goals
 
 # ---- installing ----------------------------------------------------------
 

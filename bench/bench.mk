@@ -10,12 +10,13 @@ build/bench/%: bench/%.c bench/bench.h
 	$(CC) $(CSTD) $(WARN) -O2 -o $@ $< -pthread
 
 bench: $(BIN) $(BENCH_BINS)
-	bench/run $(BENCH)
+	bench/run --cloche $(BIN) $(BENCH)
 
 bench-docs: $(BIN) $(BENCH_BINS)
-	bench/run --markdown --json bench/baseline.json $(BENCH) \
+	bench/run --cloche $(BIN) --markdown --json bench/baseline.json $(BENCH) \
 		>build/bench/figures
 	docs/splice docs/performance.md figures <build/bench/figures
+	bench/run --goals | docs/splice docs/performance.md goals
 
 # Cost per call from 10^2 to 10^5 files.
 bench-scale: $(BIN)

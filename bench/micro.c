@@ -2,10 +2,13 @@
  * micro.c - what single calls cost, natively or inside.
  *
  * usage: micro [--ms N] [--list] [NAME...]
+ *        micro --calls N NAME      does it so often, and measures nothing
+ *        micro --procs N [--ms N]  stats a second, by N processes together
  *
- * The work directory must hold lower.dat (1 MiB or more), link (a symlink)
- * and many/ (a directory of 100 files): inside, these are files of the host.
- * The others are made here: inside, these are files of the overlay.
+ * The work directory must hold lower.dat (1 MiB or more), link (a symlink),
+ * many/ (a directory of 100 files) and names/ (of 512: as many as no block of
+ * audit records holds): inside, these are files of the host. The others are
+ * made here: inside, these are files of the overlay.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +28,7 @@
 
 #include "bench.h"
 
-enum { BLOCK = 4096, EXTENT = 1 << 20 };
+enum { BLOCK = 4096, EXTENT = 1 << 20, NAMES = 512, PROCS_MAX = 64 };
 
 static int lower = -1, upper = -1, memory = -1;
 static char block[BLOCK];
@@ -69,6 +72,19 @@ static void do_stat_deep(uint64_t n)
 
 	while (n--)
 		CHECK(stat("/usr/lib/x86_64-linux-gnu/libc.so.6", &st) == 0);
+}
+
+/* Each time another name, so that no two calls are alike. */
+static void do_stat_names(uint64_t n)
+{
+	static char name[NAMES][sizeof("names/000")];
+	static unsigned at;
+	struct stat st;
+
+	for (unsigned i = 0; !name[NAMES - 1][0] && i < NAMES; i++)
+		snprintf(name[i], sizeof(name[i]), "names/%03u", i);
+	while (n--)
+		CHECK(stat(name[at++ % NAMES], &st) == 0);
 }
 
 static void do_access_missing(uint64_t n)
@@ -300,6 +316,24 @@ static void do_exec(uint64_t n)
 	}
 }
 
+static void do_fork_exec(uint64_t n)
+{
+	static char name[] = "/bin/true";
+	char *argv[] = {name, NULL}, *envp[] = {NULL};
+	int status;
+
+	while (n--) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (pid == 0) {
+			execve(name, argv, envp);
+			_exit(1);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+}
+
 static void *thread_main(void *arg)
 {
 	return arg;
@@ -341,6 +375,7 @@ static const struct {
 } operations[] = {
 	{"stat", do_stat},
 	{"stat-absolute", do_stat_deep},
+	{"stat-512-names", do_stat_names},
 	{"access-missing", do_access_missing},
 	{"open-missing", do_open_missing},
 	{"open-close-host", do_open_lower},
@@ -363,6 +398,7 @@ static const struct {
 	{"pipe-pingpong", do_pingpong},
 	{"fork-wait", do_fork_wait},
 	{"exec-true", do_exec},
+	{"fork-exec-true", do_fork_exec},
 	{"thread", do_thread},
 	{"signal", do_signal},
 };
@@ -379,9 +415,74 @@ static int chosen(const char *name, char **names)
 	return 0;
 }
 
+/* ---- several at a time ------------------------------------------------ */
+
+struct together {
+	unsigned ready;
+	uint64_t until; /* 0: not all are ready */
+	double rate[PROCS_MAX];
+};
+
+static void one_of(struct together *t, unsigned i)
+{
+	uint64_t n = 0, begin, until;
+
+	do_stat(100);
+	__atomic_add_fetch(&t->ready, 1, __ATOMIC_ACQ_REL);
+	while (!(until = __atomic_load_n(&t->until, __ATOMIC_ACQUIRE)))
+		usleep(200);
+	begin = bench_now();
+	while (bench_now() < until) {
+		do_stat(20);
+		n += 20;
+	}
+	t->rate[i] = (double)n * 1e9 / (double)(bench_now() - begin);
+}
+
+/* All run at the same time, so that their rates may be added. */
+static void many_stats(unsigned procs, uint64_t ms)
+{
+	struct together *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	double rate = 0;
+	int status;
+
+	CHECK(t != MAP_FAILED && procs && procs <= PROCS_MAX);
+	for (unsigned i = 0; i < procs; i++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (pid == 0) {
+			one_of(t, i);
+			_exit(0);
+		}
+	}
+	while (__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE) < procs)
+		usleep(1000);
+	__atomic_store_n(&t->until, bench_now() + ms * 1000000,
+			 __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < procs; i++)
+		CHECK(wait(&status) > 0 && status == 0);
+	for (unsigned i = 0; i < procs; i++)
+		rate += t->rate[i];
+	printf("%.0f\n", rate);
+}
+
+/* ---- options ----------------------------------------------------------- */
+
+/* The number after an option, if it is the next word. */
+static int option(char ***argv, const char *name, uint64_t *value)
+{
+	if (!**argv || strcmp(**argv, name) != 0 || !(*argv)[1])
+		return 0;
+	*value = strtoull((*argv)[1], NULL, 10);
+	*argv += 2;
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
-	uint64_t ms = 40;
+	uint64_t ms = 40, calls = 0, procs = 0;
 
 	argv++;
 	if (argc > 1 && strcmp(*argv, "--list") == 0) {
@@ -389,11 +490,19 @@ int main(int argc, char **argv)
 			puts(operations[i].name);
 		return 0;
 	}
-	if (argc > 2 && strcmp(*argv, "--ms") == 0) {
-		ms = strtoull(argv[1], NULL, 10);
-		argv += 2;
+	while (option(&argv, "--ms", &ms) || option(&argv, "--calls", &calls) ||
+	       option(&argv, "--procs", &procs))
+		;
+	if (procs) {
+		many_stats((unsigned)procs, ms);
+		return 0;
 	}
 	make_files();
+	for (size_t i = 0; calls && i < COUNT; i++)
+		if (chosen(operations[i].name, argv))
+			operations[i].run(calls);
+	if (calls)
+		return 0;
 	for (size_t i = 0; i < COUNT; i++)
 		if (chosen(operations[i].name, argv))
 			bench_measure(operations[i].name, operations[i].run,

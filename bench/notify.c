@@ -4,11 +4,13 @@
  * A child has getppid notified; the parent answers at once, decides nothing,
  * reads nothing. Both run on one processor, in two address spaces, with the
  * listener's flags that the sentry uses. It is the floor under every call
- * that the sentry answers.
+ * that the sentry answers; with a descriptor as the answer, which the child
+ * closes, under every one that opens something.
  *
  * usage: notify [MS]
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -33,10 +35,22 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1UL
 #endif
 
+enum { ANSWER_NUMBER, ANSWER_DESCRIPTOR };
+
 static void call_getppid(uint64_t n)
 {
 	while (n--)
-		syscall(SYS_getppid);
+		syscall(SYS_getppid, ANSWER_NUMBER);
+}
+
+static void call_for_descriptor(uint64_t n)
+{
+	while (n--) {
+		int fd = (int)syscall(SYS_getppid, ANSWER_DESCRIPTOR);
+
+		if (fd < 0 || close(fd) < 0)
+			_exit(1);
+	}
 }
 
 static int install(void)
@@ -68,6 +82,7 @@ static int child(int out, uint64_t ms)
 	    listener < 0)
 		return 1;
 	bench_measure("notify-bare", call_getppid, ms);
+	bench_measure("notify-fd", call_for_descriptor, ms);
 	return 0;
 }
 
@@ -75,6 +90,11 @@ static void answer(int listener)
 {
 	struct seccomp_notif in;
 	struct seccomp_notif_resp out = {.val = 1};
+	struct seccomp_notif_addfd add = {
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)open("/dev/null", O_RDONLY | O_CLOEXEC),
+		.newfd_flags = O_CLOEXEC,
+	};
 
 	for (;;) {
 		memset(&in, 0, sizeof(in));
@@ -83,8 +103,11 @@ static void answer(int listener)
 				continue;
 			return; /* the child has ended */
 		}
-		out.id = in.id;
-		(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &out);
+		out.id = add.id = in.id;
+		if (in.data.args[0] == ANSWER_DESCRIPTOR)
+			(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+		else
+			(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &out);
 	}
 }
 
