@@ -18,9 +18,10 @@
 
 static void told_byte(uint64_t (*table)[TOLD_WORDS], int byte, size_t bit)
 {
-	for (int b = 0; b < 256; b++)
-		if (byte < 0 || b == byte)
-			table[b][bit / 64] |= UINT64_C(1) << bit % 64;
+	int to = byte < 0 ? 255 : byte;
+
+	for (int b = byte < 0 ? 0 : byte; b <= to; b++)
+		table[b][bit / 64] |= UINT64_C(1) << bit % 64;
 }
 
 /* The byte that a match begins with; -1: any. */

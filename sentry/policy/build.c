@@ -5,9 +5,12 @@
  * of the host are resolved here once (home, work directory, toolchains that
  * are symbolic links), because the guest's walker asks about resolved paths.
  */
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../base/strbuf.h"
 #include "curated.h"
 #include "glob.h"
 #include "policy.h"
@@ -140,14 +143,55 @@ static char *build_home(const char *said)
 	return home;
 }
 
+/* The names in a directory, each after a NUL; false if there are many, or it
+ * cannot be read. */
+static bool names_in(const char *dir, struct strbuf *out)
+{
+	enum { MOST = 8192 };
+	_Alignas(struct dirent64) char buf[MOST];
+	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ssize_t n = 0;
+
+	strbuf_putc(out, '\0');
+	while (fd >= 0 && out->len < MOST &&
+	       (n = getdents64(fd, buf, sizeof(buf))) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *d = (const void *)(buf + at);
+
+			strbuf_add(out, d->d_name, strlen(d->d_name) + 1);
+			at += d->d_reclen;
+		}
+	return fd >= 0 && n == 0;
+}
+
+/* The first component of path, in names_in's. */
+static bool is_in(const struct strbuf *names, const char *path)
+{
+	size_t len = strcspn(path, "/");
+	char name[NAME_LEN_MAX + 2] = "";
+
+	if (len > NAME_LEN_MAX)
+		return false;
+	memcpy(name + 1, path, len);
+	name[len + 1] = '\0';
+	return memmem(names->data, names->len, name, len + 2);
+}
+
 static void build_toolchains(struct policy *p, const char *home)
 {
+	struct strbuf names;
+	bool known;
+
+	strbuf_init(&names, 0);
+	known = names_in(home, &names);
 	for (size_t i = 0; curated_home[i].path; i++) {
 		const struct curated *c = &curated_home[i];
 		AUTO_FREE char *path = xasprintf("%s/%s", home, c->path);
 		/* most of them are not there: ask that first, it is cheaper */
-		AUTO_FREE char *real =
-			access(path, F_OK) == 0 ? realpath(path, NULL) : NULL;
+		AUTO_FREE char *real = (!known || is_in(&names, c->path)) &&
+						       access(path, F_OK) == 0
+					       ? realpath(path, NULL)
+					       : NULL;
 
 		build_place(p, PLACE_SHOWN, path, c->why);
 		/* the user's own link (dotfiles kept elsewhere), made before
@@ -156,6 +200,7 @@ static void build_toolchains(struct policy *p, const char *home)
 		    !path_covers(real, strlen(real), home))
 			build_place(p, PLACE_SHOWN, real, c->why);
 	}
+	strbuf_fini(&names);
 }
 
 static void build_project(struct policy *p)

@@ -4,7 +4,9 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../fs/vfs.h"
 #include "../../sentry/policy/glob.h"
@@ -156,6 +158,64 @@ Test(policy, agent_shows_the_work_directory_of_home)
 	expect(0, H "/.local/share/pnpm/x");
 	expect(VFS_MASK_NOLOWER, H "/.local/share/keyrings");
 	expect(0, "/nowhere/home/u2/x");
+}
+
+static void make_path(const char *dir, const char *name)
+{
+	AUTO_FREE char *path = xasprintf("%s/%s", dir, name);
+
+	cr_assert_eq(mkdir(path, 0755), 0, "%s", path);
+}
+
+/* Where a link of the user's own leads, in a home with few names and one with
+ * many. */
+Test(policy, toolchains_behind_links_are_shown)
+{
+	static const char *const own[] = {"home", "dots", "dots/cargo",
+					  "dots/cargo/bin", "dots/go"};
+	char dir[] = "/tmp/cloche-policy-XXXXXX", name[64];
+
+	cr_assert_neq(mkdtemp(dir), NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		make_path(dir, own[i]);
+	for (int many = 0; many < 2; many++) {
+		AUTO_FREE char *home = xasprintf("%s/home", dir);
+		AUTO_FREE char *cargo = xasprintf("%s/.cargo", home);
+		AUTO_FREE char *go = xasprintf("%s/go", home);
+		AUTO_FREE char *bin = xasprintf("%s/dots/cargo/bin/x", dir);
+		AUTO_FREE char *gox = xasprintf("%s/dots/go/x", dir);
+		AUTO_FREE char *closed = xasprintf("%s/dots/cargo/x", dir);
+		struct config cfg = {
+			.profile = "agent", .home = dir, .project = home};
+		struct policy *p;
+
+		for (int i = 0; many && i < 2000; i++) {
+			snprintf(name, sizeof(name), "home/name%d", i);
+			make_path(dir, name);
+		}
+		if (!many) {
+			cr_assert_eq(symlink("../dots/cargo", cargo), 0);
+			cr_assert_eq(symlink("../dots/go", go), 0);
+		}
+		cfg.home = home;
+		p = policy_build(&cfg, false);
+		for (size_t i = 0, hits = 0; i <= p->nplaces; i++) {
+			if (i == p->nplaces)
+				cr_expect_eq(hits, 2, "many %d", many);
+			else if (p->places[i].kind == PLACE_SHOWN)
+				hits += path_covers(p->places[i].path,
+						    p->places[i].len, bin) ||
+					path_covers(p->places[i].path,
+						    p->places[i].len, gox);
+			if (i < p->nplaces)
+				cr_expect_not(path_covers(p->places[i].path,
+							  p->places[i].len,
+							  closed));
+		}
+		policy_free(p);
+	}
+	AUTO_FREE char *rm = xasprintf("rm -rf %s", dir);
+	cr_assert_eq(system(rm), 0);
 }
 
 Test(policy, environment_files_are_secret_everywhere)
