@@ -145,26 +145,28 @@ int procfs_inode(struct super *sb, const struct pent *ent, struct proc_key key,
 
 /* ---- look-up --------------------------------------------------------- */
 
-static bool ent_hidden(const struct procfs *p, const struct pnode *dir,
+/* A file of the host is shown where this kernel has it. */
+static bool is_absent(struct procfs *p, const struct pent *e)
+{
+	size_t i = (size_t)(e - procfs_root_entries);
+
+	BUG_ON(i >= PROCFS_ROOT_MAX);
+	if (e->kind != PENT_HOST && e->kind != PENT_LIVE &&
+	    e->kind != PENT_DENY)
+		return false;
+	if (p->has[i] == PROCFS_UNASKED)
+		p->has[i] = faccessat(p->host_proc, e->name, F_OK, 0) < 0
+				    ? PROCFS_ABSENT
+				    : PROCFS_HERE;
+	return p->has[i] == PROCFS_ABSENT;
+}
+
+static bool ent_hidden(struct procfs *p, const struct pnode *dir,
 		       const struct pent *e)
 {
 	if (dir->ent == &root_ent)
-		return p->absent[e - procfs_root_entries];
+		return is_absent(p, e);
 	return e->flags & (dir->key.tid ? PENT_THREAD : PENT_TIDONLY);
-}
-
-/* A file of the host is shown where this kernel has it. */
-static void find_absent(struct procfs *p)
-{
-	const struct pent *e = procfs_root_entries;
-
-	for (size_t i = 0; e[i].name; i++) {
-		BUG_ON(i >= PROCFS_ROOT_MAX);
-		p->absent[i] =
-			(e[i].kind == PENT_HOST || e[i].kind == PENT_LIVE ||
-			 e[i].kind == PENT_DENY) &&
-			faccessat(p->host_proc, e[i].name, F_OK, 0) < 0;
-	}
 }
 
 static int lookup_pid(struct inode *dir, const char *name, struct inode **out)
@@ -278,7 +280,7 @@ static unsigned count_tids(const struct procfs *p, pid_t pid)
 	return count;
 }
 
-static unsigned count_dirs(const struct procfs *p, const struct pnode *n)
+static unsigned count_dirs(struct procfs *p, const struct pnode *n)
 {
 	unsigned count = 0;
 
@@ -291,7 +293,7 @@ static unsigned count_dirs(const struct procfs *p, const struct pnode *n)
 static int dir_getattr(struct vfs_ctx *ctx UNUSED, struct inode *dir,
 		       struct statx *out)
 {
-	const struct procfs *p = procfs_of(dir);
+	struct procfs *p = procfs_of(dir);
 	const struct pnode *n = dir->fs;
 
 	pseudo_getattr(dir, out);
@@ -354,7 +356,6 @@ int procfs_mount(struct vfs *vfs, const char *guest,
 	p->host_sys =
 		openat(p->host_proc, "sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	p->sb = sb;
-	find_absent(p);
 	sb->fs = p;
 	sb->noexec = true;
 	p->anon = super_new(vfs, "tmpfs", "tmpfs", TMPFS_MAGIC_NR, 0);

@@ -73,7 +73,13 @@ struct procfs {
 	/* inodes of PENT_LIVE rows, for ever: descriptors mean them */
 	struct inode *live[PROCFS_LIVE_MAX];
 	const struct pent *live_ent[PROCFS_LIVE_MAX];
-	bool absent[PROCFS_ROOT_MAX]; /* the host lacks the row's file */
+	/* Has the host the row's file? Asked when somebody does: it is two
+	 * dozen calls. */
+	enum {
+		PROCFS_UNASKED,
+		PROCFS_HERE,
+		PROCFS_ABSENT
+	} has[PROCFS_ROOT_MAX];
 };
 
 extern const struct pent procfs_root_entries[], procfs_pid_entries[];
