@@ -18,15 +18,15 @@
 
 enum { GROUPS_MOST = 256, LINES_MOST = 100000 };
 
-/* /etc/passwd or /etc/group of the tree; NULL: there is none. */
-static FILE *tree_open(const struct config *cfg, const char *path)
+/* /etc/passwd or /etc/group of the tree (NULL: the host); NULL: none there. */
+static FILE *tree_open(const char *tree, const char *path)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	AUTO_CLOSE int root = open(cfg->root ? cfg->root : "/",
-				   O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int root =
+		open(tree ? tree : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int fd = -1;
 	struct stat st;
 	FILE *f;
@@ -42,16 +42,13 @@ static FILE *tree_open(const struct config *cfg, const char *path)
 	return f;
 }
 
-/* By name, or (NULL) by number. The result is the library's, as getpwnam's. */
-static struct passwd *find_user(const struct config *cfg, const char *name,
-				uid_t uid)
+/* By name, or (NULL) by number, in the tree's file. */
+static struct passwd *find_in_file(const char *tree, const char *name,
+				   uid_t uid)
 {
 	struct passwd *pw = NULL;
-	FILE *f;
+	FILE *f = tree_open(tree, "etc/passwd");
 
-	if (!cfg->root) /* directories of users count, too */
-		return name ? getpwnam(name) : getpwuid(uid);
-	f = tree_open(cfg, "etc/passwd");
 	for (int i = 0; f && i < LINES_MOST && (pw = fgetpwent(f)); i++)
 		if (name ? !strcmp(pw->pw_name, name) : pw->pw_uid == uid)
 			break;
@@ -62,6 +59,24 @@ static struct passwd *find_user(const struct config *cfg, const char *name,
 		       : NULL;
 }
 
+/* The result is the library's, as getpwnam's. */
+static struct passwd *find_user(const struct config *cfg, const char *name,
+				uid_t uid)
+{
+	if (cfg->root)
+		return find_in_file(cfg->root, name, uid);
+	return name ? getpwnam(name) : getpwuid(uid);
+}
+
+/* Who we are. Mostly the file says, for less than the library asks daemons and
+ * its configuration first; else there are directories of users. */
+static struct passwd *find_self(void)
+{
+	struct passwd *pw = find_in_file(NULL, NULL, getuid());
+
+	return pw ? pw : getpwuid(getuid());
+}
+
 static struct group *find_group(const struct config *cfg, const char *name)
 {
 	struct group *gr = NULL;
@@ -69,7 +84,7 @@ static struct group *find_group(const struct config *cfg, const char *name)
 
 	if (!cfg->root)
 		return getgrnam(name);
-	f = tree_open(cfg, "etc/group");
+	f = tree_open(cfg->root, "etc/group");
 	for (int i = 0; f && i < LINES_MOST && (gr = fgetgrent(f)); i++)
 		if (!strcmp(gr->gr_name, name))
 			break;
@@ -98,7 +113,7 @@ static bool is_member(const struct group *gr, const char *name)
 static void groups_of(struct config *cfg, const char *name, gid_t gid)
 {
 	struct group *gr;
-	FILE *f = tree_open(cfg, "etc/group");
+	FILE *f = tree_open(cfg->root, "etc/group");
 
 	add_group(cfg, gid);
 	for (int i = 0; f && i < LINES_MOST && (gr = fgetgrent(f)); i++)
@@ -201,7 +216,7 @@ static int virtual_ids(struct run_options *o)
 
 static void own_ids(struct config *cfg)
 {
-	const struct passwd *pw = getpwuid(getuid());
+	const struct passwd *pw = find_self();
 	const char *home = getenv("HOME");
 	int n = getgroups(0, NULL);
 
