@@ -12,10 +12,10 @@
  *   securebits that would give one back are locked.
  *   (test: tests/escape, capabilities and uid 0)
  */
-#include <cap-ng.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <net/if.h>
@@ -46,6 +46,8 @@
 enum { FSCONF_FLAG = 0, FSCONF_STRING = 1, FSCONF_CREATE = 6 };
 enum { MOVE_FROM_EMPTY = 4, FS_CLOEXEC = 1 };
 
+enum { LOOSE_MOUNTS = 3 }; /* the store, pseudo-terminals, message queues */
+
 #define PTY_MAX "512" /* of kernel.pty.max, which is the whole machine's */
 
 /* A command that runs. */
@@ -60,9 +62,10 @@ struct init {
 	int sock, sigfd;
 	bool bare;
 	struct running running[JAIL_COMMANDS];
-	sigset_t mask; /* what commands start with */
-	bool fatal;    /* what fails now is no reason for bare mode */
-	bool stored;   /* the store was made by the sentry */
+	sigset_t mask;		 /* what commands start with */
+	bool fatal;		 /* what fails now is no reason for bare mode */
+	bool stored;		 /* the store was made by the sentry */
+	int loose[LOOSE_MOUNTS]; /* mounts that are nowhere; -1 */
 };
 
 /* Reports what failed and ends the child; the sentry falls back or dies. */
@@ -134,6 +137,9 @@ static void init_inotify(void)
 	}
 }
 
+/* Where something can be mounted before the host's root goes. */
+static const char *const places[] = {"/tmp", "/mnt", "/proc", "/dev"};
+
 /* A detached mount of a new instance; options are "key\0value\0". */
 static int fs_make(const char *type, const char *const (*opts)[2])
 {
@@ -154,19 +160,31 @@ static int fs_make(const char *type, const char *const (*opts)[2])
 	return (int)syscall(SYS_fsmount, fs, FS_CLOEXEC, 0);
 }
 
-/* The mounts' own descriptors are closed together, when the sentry has what it
- * waits for: each close waits for all processors (RCU). */
+/* Who closes the last descriptor of a mount that is nowhere waits for all
+ * processors (RCU). So they are put below the host's root, with which they go
+ * in one. Best effort: those that cannot be cost a wait each. */
+static void init_attach(struct init *in)
+{
+	for (size_t i = 0; i < LOOSE_MOUNTS; i++)
+		for (size_t k = 0; in->loose[i] >= 0 && k < ARRAY_SIZE(places);
+		     k++)
+			if (syscall(SYS_move_mount, in->loose[i], "", AT_FDCWD,
+				    places[k], MOVE_FROM_EMPTY) == 0)
+				break;
+}
+
 static int open_root_of(int mnt)
 {
 	return openat(mnt, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* A namespace for message queues, semaphores and segments. Made only now that
- * the ids are the guests': the root of its message queues belongs to whoever
- * makes it. Returns that root, for Landlock. */
-static int init_make_ipc(struct init *in)
+/* Namespaces for the network, the machine's name, message queues, semaphores
+ * and segments. Made only now that the ids are the guests': the root of the
+ * message queues belongs to whoever makes it. Returns that, for Landlock. */
+static int init_make_namespaces(struct init *in)
 {
-	MUST(in, "an IPC namespace", unshare(CLONE_NEWIPC));
+	MUST(in, "network, UTS and IPC namespaces",
+	     unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC));
 	return fs_make("mqueue", NULL);
 }
 
@@ -188,6 +206,7 @@ static int init_make_store(struct init *in)
 		 (unsigned long long)jail_store_inodes(in->cfg));
 	mnt = fs_make("tmpfs", opts);
 	MUST(in, "a tmpfs for the store", mnt);
+	in->loose[0] = mnt;
 	return open_root_of(mnt);
 }
 
@@ -211,12 +230,12 @@ static void init_root(struct init *in)
 		{"size", "65536"},
 		{NULL, NULL},
 	};
-	static const char *const places[] = {"/tmp", "/mnt", "/proc", "/dev"};
 	int mnt = fs_make("tmpfs", opts), ret = -1;
 
 	MUST(in, "a tmpfs for the empty root", mnt);
 	MUST(in, "private mounts",
 	     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	init_attach(in);
 	for (size_t i = 0; i < ARRAY_SIZE(places) && ret < 0; i++)
 		ret = syscall(SYS_move_mount, mnt, "", AT_FDCWD, places[i],
 			      MOVE_FROM_EMPTY) < 0
@@ -304,6 +323,19 @@ static void init_limits(struct init *in)
 		init_limit_pids(in);
 }
 
+/* All of those that the kernel has. */
+static void drop_bounding(struct init *in)
+{
+	unsigned long cap = 0;
+
+	while (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+		cap++;
+	if (errno != EINVAL || cap <= CAP_CHECKPOINT_RESTORE)
+		init_fail(in, "dropping capabilities");
+}
+
+/* By the calls themselves: a library that asks first what there is took two
+ * hundred, and looked for /proc, which is not here. */
 static void init_drop(struct init *in)
 {
 	const unsigned long bits =
@@ -311,20 +343,22 @@ static void init_drop(struct init *in)
 		SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 		SECBIT_NO_CAP_AMBIENT_RAISE |
 		SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-	bool privileged;
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
 
-	capng_get_caps_process();
-	privileged = capng_have_capability(CAPNG_PERMITTED, CAP_SETPCAP);
-	if (privileged) {
+	MUST(in, "capabilities", syscall(SYS_capget, &head, caps));
+	if (caps[0].permitted & CAP_TO_MASK(CAP_SETPCAP)) {
 		/* setresuid left it permitted, but not in effect */
-		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_SETPCAP);
-		if (capng_apply(CAPNG_SELECT_CAPS))
-			init_fail(in, "capabilities");
+		caps[0].effective |= CAP_TO_MASK(CAP_SETPCAP);
+		MUST(in, "capabilities", syscall(SYS_capset, &head, caps));
 		MUST(in, "securebits", prctl(PR_SET_SECUREBITS, bits, 0, 0, 0));
+		drop_bounding(in);
+		MUST(in, "dropping capabilities",
+		     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
 	}
-	capng_clear(privileged ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS);
-	if (capng_apply(privileged ? CAPNG_SELECT_ALL : CAPNG_SELECT_CAPS))
-		init_fail(in, "dropping capabilities");
+	memset(caps, 0, sizeof(caps));
+	MUST(in, "dropping capabilities", syscall(SYS_capset, &head, caps));
 	MUST(in, "no_new_privs", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 }
 
@@ -347,7 +381,9 @@ static void init_build(struct init *in, const char *bare_dir)
 		int devpts = fs_make("devpts", pts);
 
 		init_inotify();
-		queues = init_make_ipc(in);
+		queues = init_make_namespaces(in);
+		in->loose[1] = devpts;
+		in->loose[2] = queues;
 		if (!in->stored)
 			fds[0] = init_make_store(in);
 		fds[1] = devpts < 0 ? -1 : open_root_of(devpts);
@@ -527,28 +563,26 @@ static void place_fds(const struct jail_msg *m, const int *fds)
 	close_range(3, ~0U, 0);
 }
 
-/* A command's own process: what it was asked to run is in the block. */
-NORETURN static void command_main(struct init *in, const struct jail_msg *m,
-				  const int *fds)
+/* A command's own process, in init's memory. err: c is none, and why. */
+NORETURN static void command_main(const struct init *in,
+				  const struct jail_msg *m, const int *fds,
+				  const struct command *c, int err)
 {
-	struct command c;
-	int err = command_read(fds[0], &c);
-
 	sigprocmask(SIG_SETMASK, &in->mask, NULL);
-	place_fds(m, fds + 1);
+	place_fds(m, fds);
 	if (err) {
 		dprintf(2, "cloche: cannot start a command: %s\n",
 			strerror(-err));
 		_exit(125);
 	}
-	if (*c.cwd && chdir(c.cwd) < 0) {
+	if (*c->cwd && chdir(c->cwd) < 0) {
 		dprintf(2,
 			"cloche: cannot use '%s' as the work directory: "
 			"%s (as the sandbox sees it)\n",
-			c.cwd, strerror(errno));
+			c->cwd, strerror(errno));
 		_exit(125);
 	}
-	command_exec(&c);
+	command_exec(c);
 }
 
 static struct running *running_find(struct init *in, uint32_t id)
@@ -575,20 +609,27 @@ static void tell_unstarted(struct init *in, uint32_t id)
 	init_tell(in, &m);
 }
 
+/* init waits until the command's process has executed a program: a copy of
+ * init's memory would take longer than that. It has nothing to do meanwhile
+ * that cannot wait; who is in a hurry kills it. */
 static void init_run(struct init *in, const struct jail_msg *m, const int *fds)
 {
 	struct running *r = in->running;
+	struct command c;
+	int err = command_read(fds[0], &c);
 	pid_t pid;
 
 	while (r < in->running + JAIL_COMMANDS && r->pid)
 		r++;
-	pid = r < in->running + JAIL_COMMANDS ? fork() : -1;
+	pid = r < in->running + JAIL_COMMANDS ? vfork() : -1;
 	if (pid == 0)
-		command_main(in, m, fds);
+		command_main(in, m, fds + 1, &c, err);
 	if (pid > 0)
 		*r = (struct running){m->id, pid, m->value != 0};
 	else
 		tell_unstarted(in, m->id);
+	if (!err)
+		command_fini(&c);
 }
 
 static void init_reap(struct init *in)
@@ -670,7 +711,8 @@ static int keep_two(int sock, int mount_fd)
 NORETURN void init_main(const struct config *cfg, int sock, int mount_fd,
 			bool bare, const char *bare_dir)
 {
-	struct init in = {.cfg = cfg, .sock = sock, .bare = bare};
+	struct init in = {
+		.cfg = cfg, .sock = sock, .bare = bare, .loose = {-1, -1, -1}};
 	struct jail_msg m;
 	sigset_t all;
 	int none;
@@ -681,6 +723,8 @@ NORETURN void init_main(const struct config *cfg, int sock, int mount_fd,
 	in.sock = 3;
 	if (keep_two(sock, mount_fd))
 		_exit(1);
+	if (mount_fd >= 0)
+		in.loose[0] = 4;
 	sock = 3;
 	/* A session whose leader has a number inside. */
 	if (setsid() < 0)

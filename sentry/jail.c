@@ -205,9 +205,10 @@ static int jail_spawn(struct jail *j)
 	int sv[2];
 	long pid;
 
+	/* The child makes the others itself (init.c), while we go on: that of
+	 * the network takes as long as all the rest. */
 	if (!j->bare)
-		flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
-			 CLONE_NEWNET | CLONE_NEWUTS;
+		flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) < 0)
 		return -errno;
 	pid = syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
