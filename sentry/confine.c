@@ -4,6 +4,7 @@
  */
 #include "confine.h"
 
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -11,9 +12,26 @@
 
 #include "filterdata.h"
 
-bool confine_network(void)
+int confine_network(void)
 {
-	return geteuid() == 0 && unshare(CLONE_NEWNET) == 0;
+	AUTO_CLOSE int host = -1;
+
+	if (geteuid() != 0)
+		return -1;
+	host = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (host < 0 || unshare(CLONE_NEWNET) < 0)
+		return -1;
+	return fd_take(&host);
+}
+
+void confine_undo(int host)
+{
+	if (host < 0)
+		return;
+	/* In a user namespace that does not own it: the empty one will do. */
+	if (setns(host, CLONE_NEWNET) < 0)
+		log_debug("back to the host's network: %s", strerror(errno));
+	close(host);
 }
 
 int confine_self(void)

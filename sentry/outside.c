@@ -231,6 +231,11 @@ static void gateway_forget(struct gateway *g)
 	free(g);
 }
 
+bool outside_wanted(const struct config *cfg)
+{
+	return cfg->nnet || cfg->npublish;
+}
+
 void outside_start(struct sentry *s, pid_t init)
 {
 	const struct config *cfg = s->cfg;
@@ -239,7 +244,7 @@ void outside_start(struct sentry *s, pid_t init)
 	char reason[160];
 	int ret;
 
-	if (!cfg->nnet && !cfg->npublish) {
+	if (!outside_wanted(cfg)) {
 		outside_http_drop(s);
 		return;
 	}

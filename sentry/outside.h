@@ -20,6 +20,8 @@ struct config;
 /* Rules about requests, and the values of secrets; dies with a message. Before
  * any other process is made. */
 void outside_http_read(struct sentry *s, struct config *cfg);
+/* Does the config allow or publish anything? */
+bool outside_wanted(const struct config *cfg);
 /* Builds the namespaces and starts the gateway, if the config allows or
  * publishes anything; dies with a message where that cannot be done. Before
  * there is a second thread. */

@@ -31,6 +31,7 @@
 #include "confine.h"
 #include "exec.h"
 #include "filterdata.h"
+#include "heap.h"
 #include "jail.h"
 #include "limits.h"
 #include "mounts.h"
@@ -122,6 +123,7 @@ static void jail_or_bare(struct run *r, int begun)
 			 "bare mode: weaker walls, no internet sockets; see "
 			 "`cloche doctor`",
 			 r->jail.reason);
+		confine_undo(fd_take(&r->host_net));
 	}
 	ret = jail_begin(&r->jail, cfg, true);
 	if (!ret)
@@ -225,7 +227,10 @@ static void hold_init(struct run *r)
 	if (s->init_pidfd < 0)
 		die("cannot hold the sandbox's first process: %s",
 		    strerror(errno));
-	confine_network();
+	if (r->host_net < 0)
+		r->host_net = confine_network();
+	if (r->host_net >= 0)
+		close(fd_take(&r->host_net));
 }
 
 /* Init's row in the task table: what its children inherit. */
@@ -565,8 +570,6 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-enum { HEAP_KEPT = 1 << 20 };
-
 /* What many files took is the host's again when they have gone. */
 static void give_back(struct sentry *s)
 {
@@ -706,12 +709,7 @@ int sentry_run(struct config *cfg)
 	bool keeps = sv && sv->keeps;
 	int ret, filtered;
 
-	/* Fixed, so that the end of a thread's heap is given back as well:
-	 * malloc would raise them with each large block. */
-	mallopt(M_MMAP_THRESHOLD, HEAP_KEPT);
-	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
-	/* A heap of a thread's own grows page by page, each by an mprotect. */
-	mallopt(M_ARENA_MAX, 1);
+	heap_tune();
 	outside_http_read(s, cfg);
 	default_limits(&cfg->limits);
 	raise_nofile(cfg);
@@ -727,6 +725,11 @@ int sentry_run(struct config *cfg)
 		stdio_classify(&r->io, cfg->limits.output);
 	getrlimit(RLIMIT_CORE, &r->core);
 	ret = cfg->insecure_no_userns ? 0 : jail_begin(&r->jail, cfg, false);
+	heap_fill();
+	r->host_net = -1;
+	/* The gateway is to be in the host's network. */
+	if (!ret && !cfg->insecure_no_userns && !outside_wanted(cfg))
+		r->host_net = confine_network();
 	if (policy_new(cfg, &s->policy))
 		return EXIT_CLOCHE;
 	jail_or_bare(r, ret);

@@ -33,6 +33,7 @@ struct run {
 	struct memfiles memfiles;  /* by the sampling */
 	pthread_t notify;
 	sigset_t old_mask;
+	int host_net;	    /* the host's network, if it was left early; -1 */
 	struct rlimit core; /* the caller's, before jail_build raised it */
 };
 
