@@ -74,12 +74,13 @@ struct task {
 	pid_t vtid; /* 0: not yet asked; use task_vtid() */
 	struct fsctx *fs;
 	struct taskcred *cred;
-	int continued_nr; /* call that was last let run natively; -1: answered
-			   */
-	bool own_files;	  /* unshared its descriptors from its process */
-	bool released;	  /* a blocked call was just given back with -512 */
-	int fd_table;	  /* /proc/TID/fd, once it was needed; or -1 */
-	void *trace;	  /* tracer's own state (trace.c) */
+	int continued_nr;   /* call that was last let run natively; -1: answered
+			     */
+	bool own_files;	    /* unshared its descriptors from its process */
+	bool released;	    /* a blocked call was just given back with -512 */
+	int fd_table;	    /* /proc/TID/fd, once it was needed; or -1 */
+	uint8_t room_asked; /* failed opens, up to some */
+	void *trace;	    /* tracer's own state (trace.c) */
 	struct affinity_task affinity;
 };
 

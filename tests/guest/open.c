@@ -258,6 +258,50 @@ TEST(open_running_program_for_write_is_ETXTBSY)
 	ERR(truncate(guest_self, 0), ETXTBSY);
 }
 
+static void *fill_and_ask(void *limit)
+{
+	int fd;
+
+	for (int i = 0; i < 40; i++)
+		ERR(open("none", O_RDONLY), ENOENT);
+	while ((fd = dup(0)) >= 0)
+		;
+	EQ(errno, EMFILE);
+	for (int i = 0; i < 2; i++)
+		ERR(open("none", O_RDONLY), EMFILE);
+	/* one number is left, and it is not the highest */
+	OK(close(7));
+	ERR(open("none", O_RDONLY), ENOENT);
+	EQ(dup(0), 7);
+	ERR(open("none", O_RDONLY), EMFILE);
+	/* numbers above the limit do not count against those below */
+	OK(close(9));
+	OK(setrlimit(RLIMIT_NOFILE, limit));
+	ERR(open("none", O_RDONLY), ENOENT);
+	EQ(dup(0), 9);
+	ERR(open("none", O_RDONLY), EMFILE);
+	return NULL;
+}
+
+/* However often there was room before; in a thread as well. */
+TEST(open_of_nothing_tells_a_full_table)
+{
+	struct rlimit r, less;
+	pthread_t t;
+
+	OK(getrlimit(RLIMIT_NOFILE, &r));
+	r.rlim_cur = 64;
+	OK(setrlimit(RLIMIT_NOFILE, &r));
+	less = r;
+	less.rlim_cur = 32;
+	fill_and_ask(&less);
+	for (int fd = 3; fd < 64; fd++)
+		close(fd);
+	OK(setrlimit(RLIMIT_NOFILE, &r));
+	EQ(pthread_create(&t, NULL, fill_and_ask, &less), 0);
+	EQ(pthread_join(t, NULL), 0);
+}
+
 /* A number is reserved before the path is looked at. */
 TEST(open_with_a_full_table_changes_nothing)
 {
