@@ -25,7 +25,7 @@
 #include "exec_priv.h"
 #include "sentry.h"
 
-enum { IMAGES_KEPT = 32, SETTLED_SECONDS = 2 };
+enum { IMAGES_KEPT = 32, IMAGES_SHARE = 16, SETTLED_SECONDS = 2 };
 
 struct exec_image *exec_image_new(int fd)
 {
@@ -121,6 +121,14 @@ static bool settled(const struct stat *st)
 	       st->st_mtim.tv_sec + SETTLED_SECONDS < now.tv_sec;
 }
 
+/* No more than a small part of the descriptors that the sentry may have. */
+static unsigned images_most(const struct sentry *s)
+{
+	rlim_t share = s->cfg->nofile.rlim_max / IMAGES_SHARE;
+
+	return share < IMAGES_KEPT ? (unsigned)share : IMAGES_KEPT;
+}
+
 void exec_image_keep(struct sentry *s, struct exec_image *im,
 		     struct inode *inode)
 {
@@ -130,7 +138,7 @@ void exec_image_keep(struct sentry *s, struct exec_image *im,
 	im->inode = inode_get(inode);
 	im->refs++;
 	list_add(&s->images, &im->link);
-	if (++s->images_kept > IMAGES_KEPT)
+	if (++s->images_kept > images_most(s))
 		drop(s, list_entry(s->images.prev, struct exec_image, link));
 }
 
