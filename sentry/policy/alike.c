@@ -8,6 +8,9 @@
  * is told if it matches the last component of any pattern, be that pattern's
  * directory another one. Both err to the side of asking.
  *
+ * Last components that begin and end with the same bytes are of one kind, and
+ * each is there once: ten thousand rules about keys are one question.
+ *
  * Of a name that is told in no directory that is alike, policy_mask therefore
  * says what it says of any other such name there.
  * [policy_test: names_alike_get_one_answer]
@@ -39,36 +42,62 @@ static int glob_last(const char *glob)
 	return strchr("*?]\\", c) ? -1 : (unsigned char)c;
 }
 
-static void told_add(struct policy *p, const char *pattern)
+static bool glob_known(const struct htable *globs, const char *glob,
+		       uint64_t hash)
 {
-	struct told *t = &p->told[p->ntold];
+	struct hnode *n = htable_first(globs, hash);
+
+	for (; n; n = htable_next(n))
+		if (strcmp(container_of(n, struct told, node)->glob, glob) == 0)
+			return true;
+	return false;
+}
+
+static void told_add(struct policy *p, struct htable *globs,
+		     const char *pattern)
+{
+	struct told *t = &p->told[p->ntold++];
 	const char *last = strrchr(pattern, '/');
-	size_t bit = p->ntold++ % TOLD_BITS;
+	uint64_t hash;
+	int from, to;
+	size_t bit;
 
 	t->pattern = pattern;
 	t->literal = strcspn(pattern, "*?[\\");
 	if (!last || !last[1 + strspn(last + 1, "*")])
 		return;
 	t->glob = last + 1;
-	told_byte(p->bytes.first, glob_first(t->glob), bit);
-	told_byte(p->bytes.last, glob_last(t->glob), bit);
+	hash = hash_bytes(t->glob, strlen(t->glob), 0);
+	if (glob_known(globs, t->glob, hash))
+		return;
+	htable_add(globs, &t->node, hash);
+	from = glob_first(t->glob);
+	to = glob_last(t->glob);
+	bit = (size_t)((from + 1) * 31 + to + 1) % TOLD_BITS;
+	t->next = p->bytes.kind[bit];
+	p->bytes.kind[bit] = t;
+	told_byte(p->bytes.first, from, bit);
+	told_byte(p->bytes.last, to, bit);
 }
 
 void alike_build(struct policy *p)
 {
+	struct htable globs;
+
+	htable_init(&globs);
 	p->told = xcalloc(p->nsecrets + p->nfiles, sizeof(*p->told));
 	for (size_t i = 0; i < p->nsecrets; i++)
-		told_add(p, p->secrets[i].pattern);
+		told_add(p, &globs, p->secrets[i].pattern);
 	for (size_t i = 0; i < p->nfiles; i++)
 		if (p->files[i].access == FILE_HIDE)
-			told_add(p, p->files[i].path);
+			told_add(p, &globs, p->files[i].path);
+	htable_fini(&globs);
 }
 
-/* One of those with this number modulo TOLD_BITS. */
 static bool told_matches(const struct policy *p, size_t bit, const char *name)
 {
-	for (size_t i = bit; i < p->ntold; i += TOLD_BITS)
-		if (p->told[i].glob && glob_match(p->told[i].glob, name))
+	for (const struct told *t = p->bytes.kind[bit]; t; t = t->next)
+		if (glob_match(t->glob, name))
 			return true;
 	return false;
 }

@@ -4,6 +4,7 @@
 #ifndef CLOCHE_RULES_H
 #define CLOCHE_RULES_H
 
+#include "../base/hash.h"
 #include "policy.h"
 
 /* A secret: a pattern whose match is not shown. */
@@ -36,15 +37,18 @@ struct place {
 struct told {
 	const char *glob; /* its last component; NULL: matches any name */
 	const char *pattern;
-	size_t literal; /* as in struct secret */
+	size_t literal;	   /* as in struct secret */
+	struct hnode node; /* while they are built */
+	struct told *next; /* of the same kind, with another glob */
 };
 
 enum { TOLD_WORDS = 4, TOLD_BITS = 64 * TOLD_WORDS };
 
-/* See alike.c: which patterns (number modulo TOLD_BITS) a name can match that
- * begins or ends with a byte. */
+/* See alike.c: which kinds of patterns a name can match that begins or ends
+ * with a byte, and the patterns of each kind. */
 struct told_bytes {
 	uint64_t first[256][TOLD_WORDS], last[256][TOLD_WORDS];
+	struct told *kind[TOLD_BITS];
 };
 
 struct policy {
