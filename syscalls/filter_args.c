@@ -288,7 +288,9 @@ bool filter_args_truncated(int nr, const uint64_t args[6], bool bare)
 		for (int a = 0; int_args[i].nr == nr && a < 6; a++)
 			if (int_args[i].args & (1 << a))
 				low[a] = (uint32_t)low[a];
-	return filter_args_allow(nr, low, bare);
+	/* Else the filter has seen the same. */
+	return memcmp(low, args, sizeof(low)) &&
+	       filter_args_allow(nr, low, bare);
 }
 
 bool filter_args_known(int nr, bool bare)

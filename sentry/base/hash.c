@@ -64,7 +64,9 @@ static void htable_grow(struct htable *t)
 
 void htable_add(struct htable *t, struct hnode *n, uint64_t hash)
 {
-	if (t->count > t->mask)
+	/* Half full: what is not there should meet nobody else, whose memory
+	 * would have to be fetched. */
+	if (t->count > t->mask / 2)
 		htable_grow(t);
 	n->hash = hash;
 	n->next = t->buckets[hash & t->mask];
