@@ -382,6 +382,21 @@ static void node_moved(struct freeze *f, struct ov_node *c, struct hostdir *at,
 		close(ov_quiet_take(c));
 }
 
+/* The directory at (at, name), which was dir's mirror. */
+static struct hostdir *moved_child(const struct freeze *f,
+				   const struct ov_node *dir,
+				   struct hostdir *at, const char *name)
+{
+	struct stat st = {.st_dev = store_dev(f->store), .st_ino = dir->sino};
+	int fd = dir->sino ? -1 : hostdir_fd(at);
+
+	/* Nothing was ever in it, or its number would be known. */
+	if (!dir->sino &&
+	    (fd < 0 || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0))
+		log_warn("store: a directory of a layer has no number");
+	return hostdir_child(at, name, &st);
+}
+
 static void dir_moved(struct freeze *f, struct ov_node *top, struct hostdir *at)
 {
 	struct below *todo = xmalloc(sizeof(*todo));
@@ -399,13 +414,10 @@ static void dir_moved(struct freeze *f, struct ov_node *top, struct hostdir *at)
 			     h = h->next) {
 				struct ov_entry *e =
 					container_of(h, struct ov_entry, node);
-				struct stat st = {.st_dev =
-							  store_dev(f->store)};
 
 				if (!e->child || !e->mirrored)
 					continue;
 				e->mirrored = false;
-				st.st_ino = e->child->sino;
 				if (!S_ISDIR(e->child->inode->type)) {
 					node_moved(f, e->child, b.at, e->name);
 					continue;
@@ -417,8 +429,8 @@ static void dir_moved(struct freeze *f, struct ov_node *top, struct hostdir *at)
 					BUG_ON(!todo);
 				}
 				todo[count++] = (struct below){
-					e->child,
-					hostdir_child(b.at, e->name, &st)};
+					e->child, moved_child(f, e->child, b.at,
+							      e->name)};
 			}
 		hostdir_put(b.at);
 	}
@@ -440,8 +452,6 @@ static void root_moved(struct freeze *f, struct move *m)
 
 static void name_moved(struct freeze *f, struct move *m)
 {
-	struct stat st = {.st_dev = store_dev(f->store),
-			  .st_ino = m->node->sino};
 	struct hostdir *at;
 
 	m->e->mirrored = false;
@@ -450,7 +460,7 @@ static void name_moved(struct freeze *f, struct move *m)
 		node_moved(f, m->node, f->layer->root, m->name);
 		return;
 	}
-	at = hostdir_child(f->layer->root, m->name, &st);
+	at = moved_child(f, m->node, f->layer->root, m->name);
 	dir_moved(f, m->node, at);
 	hostdir_put(at);
 }

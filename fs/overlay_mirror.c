@@ -79,10 +79,12 @@ static int ov_mirror_open_at(struct ov_node *dir, int parent_fd, int flags,
 	fd = openat(parent_fd, dir->name, flags | O_CLOEXEC);
 	if (fd < 0)
 		return ov_store_errno(errno, "mirror directory");
-	if (!dir->dir->has_mirror) {
+	if (!dir->dir->has_mirror || !dir->sino) {
 		if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
 			return -EIO;
 		dir->sino = st.st_ino;
+	}
+	if (!dir->dir->has_mirror) {
 		dir->object = true;
 		dir->dir->has_mirror = true;
 		ov_pin(dir);
@@ -217,7 +219,7 @@ int ov_object_make(struct ov_node *n, struct ov_node *dir, const char *name)
 {
 	struct store *s = n->ov->store;
 	char side[STORE_NAME_MAX];
-	struct stat st;
+	struct stat st = {0};
 	int fd, ret;
 
 	if (n->object)
@@ -234,7 +236,10 @@ int ov_object_make(struct ov_node *n, struct ov_node *dir, const char *name)
 	ret = ov_object_create(fd, name, n->inode->type, n->target);
 	if (ret < 0)
 		return ov_store_errno(-ret, "create");
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	/* Of a directory its number is asked when it is opened, of a link
+	 * never: nobody has a descriptor before. */
+	if (!S_ISDIR(n->inode->type) && !S_ISLNK(n->inode->type) &&
+	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return ov_store_errno(errno, "fstatat");
 	ov_object_made(n, dir, name, &st);
 	return 0;

@@ -150,7 +150,7 @@ struct ov_node {
 	bool upper;   /* data (or the whole object) is not the lower's */
 	bool object;  /* a store object exists */
 	bool meta;    /* mode, owner, times or xattrs differ from lower's */
-	ino_t sino;
+	ino_t sino;   /* of the object; 0: of no use so far */
 	char side[STORE_NAME_MAX]; /* "" if none */
 	bool unlinked_watch;	   /* STORE_CLOSED is asked for */
 	bool setgid_stranger;	   /* by a caller that is not of its group */

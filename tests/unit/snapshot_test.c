@@ -216,6 +216,33 @@ Test(snapshot, fork_of_a_fork)
 	cr_expect_str_eq(fx_read(&f, "/w/one"), "first");
 }
 
+/* Nobody has asked for their numbers. */
+Test(snapshot, directories_that_were_never_opened)
+{
+	cr_assert_eq(fx_mkdir(&f, "/w/top", 0755), 0);
+	cr_assert_eq(fx_mkdir(&f, "/w/new", 0755), 0);
+	cr_assert_eq(fx_mkdir(&f, "/w/new/in", 0755), 0);
+	cr_assert_eq(fx_mkdir(&f, "/w/d/in", 0755), 0);
+	for (int round = 0; round < 2; round++) {
+		fork_now();
+		same_diff();
+		for (int k = 0; k < 2; k++) {
+			struct fixture *x = k ? &c : &f;
+
+			fx_write(x, "/w/top/file", k ? "its" : "mine");
+			fx_write(x, "/w/new/in/file", k ? "its" : "mine");
+			fx_write(x, "/w/d/in/file", k ? "its" : "mine");
+			cr_assert_eq(fx_mkdir(x, "/w/new/in/more", 0755), 0);
+			cr_assert_eq(fx_rmdir(x, "/w/new/in/more"), 0);
+			cr_expect_str_eq(fx_list(x, "/w/new/in"), "file");
+		}
+		cr_expect_str_eq(fx_read(&f, "/w/new/in/file"), "mine");
+		cr_expect_str_eq(fx_read(&c, "/w/new/in/file"), "its");
+		cr_expect_str_eq(fx_read(&c, "/w/top/file"), "its");
+		child_fini();
+	}
+}
+
 /* ---- going back ------------------------------------------------------ */
 
 Test(snapshot, restore_brings_everything_back)
