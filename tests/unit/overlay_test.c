@@ -238,6 +238,48 @@ Test(overlay, readdir_is_stable_while_entries_come_and_go)
 	fx_reader_fini(&r);
 }
 
+/* The host's directory takes several reads. */
+Test(overlay, large_lower_list_is_stable_while_names_go)
+{
+	enum { NAMES = 3000 };
+	static int seen[NAMES];
+	char path[160];
+	struct fx_reader r;
+	int n, count = 0;
+
+	snprintf(path, sizeof(path), "%s/many", f.host);
+	cr_assert_eq(mkdir(path, 0755), 0);
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(path, sizeof(path), "many/a-rather-long-name-%d", i);
+		fx_host_file(&f, path, "");
+	}
+	f.hash = fx_hash(f.host);
+	fx_reader_init(&r, &f, "/w/many");
+	while (fx_reader_next(&r)) {
+		if (sscanf(r.name, "a-rather-long-name-%d", &n) != 1)
+			continue;
+		cr_assert_eq(seen[n]++, 0, "%d twice", n);
+		snprintf(path, sizeof(path), "/w/many/a-rather-long-name-%d",
+			 n);
+		if (n % 3 != 2)
+			cr_assert_eq(fx_unlink(&f, path), 0);
+	}
+	fx_reader_fini(&r);
+	for (int i = 0; i < NAMES; i++) {
+		cr_assert_eq(seen[i], 1, "%d", i);
+		snprintf(path, sizeof(path), "/w/many/a-rather-long-name-%d",
+			 i);
+		if (i % 3 == 1) /* again, as one of the guest's own */
+			fx_write(&f, path, "");
+	}
+	fx_reader_init(&r, &f, "/w/many");
+	for (; fx_reader_next(&r); count++)
+		cr_assert(sscanf(r.name, "a-rather-long-name-%d", &n) != 1 ||
+			  n % 3);
+	fx_reader_fini(&r);
+	cr_assert_eq(count, NAMES / 3 * 2 + 2); /* with "." and ".." */
+}
+
 Test(overlay, merged_list_has_each_name_once)
 {
 	cr_assert_str_eq(fx_list(&f, "/w/d"), "e y");
