@@ -205,14 +205,6 @@ static int addfd_uninterrupted(struct call *c, struct seccomp_notif_addfd *add)
 	return ret;
 }
 
-uint64_t call_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static int call_addfd(struct call *c, int fd, bool cloexec, int at,
 		      unsigned flags)
 {
@@ -225,7 +217,7 @@ static int call_addfd(struct call *c, int fd, bool cloexec, int at,
 	};
 
 	if (c->start_ns && (flags & SECCOMP_ADDFD_FLAG_SEND))
-		c->answered_ns = call_now_ns();
+		c->answered_ns = audit_now(c->s->audit);
 	return addfd_uninterrupted(c, &add);
 }
 

@@ -65,7 +65,7 @@ struct call {
 	unsigned nfds;
 	struct audit_event ev; /* ev.path etc. are set by helpers */
 	struct strbuf stack;   /* observe.c: members for the record */
-	uint64_t start_ns;     /* 0: no records are written */
+	uint64_t start_ns;     /* audit_now; 0: no records are written */
 	uint64_t answered_ns;  /* with a descriptor: the guest runs from then
 				* on, before we do; 0: not so */
 	/* interruption: set by the loop while the call blocks in a worker */
@@ -80,7 +80,8 @@ struct call {
 	struct vfs_at at[2];	 /* what call_at gave out, bases in dirs */
 	struct vfs_trail trail[VFS_TRAILS]; /* of at, where want_text */
 	unsigned nat;
-	bool is_plan; /* the stub asked for its plan */
+	const char *types; /* of the row's spec, once decoded; borrowed */
+	bool is_plan;	   /* the stub asked for its plan */
 	bool decoded, want_text, finished;
 	bool ran;     /* the handler did, if only until it wanted a worker */
 	bool in_root; /* openat2's RESOLVE_IN_ROOT: a base is the root, too */
@@ -95,8 +96,6 @@ struct call {
 	unsigned char *arena;	 /* CALL_ARENA bytes, of former calls' data */
 };
 
-/* The clock of start_ns. */
-uint64_t call_now_ns(void);
 /* Closes our copies of guest descriptors. */
 void call_close_fds(struct call *c);
 /* Scratch memory of this call; gone at the reply. NULL if it does not fit

@@ -142,7 +142,7 @@ static void notify_find_task(struct call *c)
 static void notify_take(struct call *c, const struct seccomp_notif *req)
 {
 	if (c->s->cfg->audit)
-		c->start_ns = call_now_ns();
+		c->start_ns = audit_now(c->s->audit);
 	c->tid = (pid_t)req->pid;
 	c->id = req->id;
 	c->nr = req->data.nr;

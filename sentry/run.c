@@ -284,6 +284,7 @@ static void take_listener(struct run *r, int ret)
 		    strerror(-ret));
 	r->s.listener = r->jail.listener;
 	notify_tune(r->s.listener);
+	audit_clock_settle(r->s.audit);
 	if (pthread_create(&r->notify, NULL, notify_main, &r->s))
 		die("cannot start a thread: %s", strerror(errno));
 }

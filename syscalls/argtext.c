@@ -82,17 +82,31 @@ static void pack_number(const struct call *c, int i, char type,
 	strbuf_add(out, &v, sizeof(v));
 }
 
+/* Where the call was not decoded. */
+static const char *types_of(const char *spec, char types[DECODE_ARGS_MAX + 1])
+{
+	struct argspec a;
+	int n = 0;
+
+	while (n < DECODE_ARGS_MAX && spec_step(&spec, &a))
+		types[n++] = a.type;
+	types[n] = '\0';
+	return types;
+}
+
 size_t argtext_pack(const struct call *c, struct strbuf *out)
 {
-	const char *spec = c->row ? c->row->spec : "";
+	char own[DECODE_ARGS_MAX + 1];
+	const char *types = c->types;
 	size_t path_at = 0, at;
-	struct argspec a;
 
+	if (!types)
+		types = types_of(c->row ? c->row->spec : "", own);
 	strbuf_add(out, &c->row, sizeof(c->row));
-	for (int i = 0; i < 6 && spec_step(&spec, &a); i++) {
-		if (!is_shown(a.type))
+	for (int i = 0; types[i]; i++) {
+		if (!is_shown(types[i]))
 			continue;
-		switch (a.type) {
+		switch (types[i]) {
 		case 'p':
 		case 's':
 			at = pack_string(c, i, out);
@@ -107,7 +121,7 @@ size_t argtext_pack(const struct call *c, struct strbuf *out)
 			pack_bytes(out, c->mem[i], 2 * sizeof(struct timespec));
 			break;
 		default:
-			pack_number(c, i, a.type, out);
+			pack_number(c, i, types[i], out);
 			break;
 		}
 	}

@@ -62,6 +62,7 @@ struct decode_copy {
 struct decode_plan {
 	bool made;
 	unsigned char count, strings; /* all, and how many are strings */
+	char types[DECODE_ARGS_MAX + 1];
 	struct decode_copy copy[GMEM_PARTS_MAX];
 };
 
@@ -72,7 +73,7 @@ static void plan_add(struct decode_plan *plan, int i, const struct argspec *a)
 		      : a->type == 'T' ? 2 * sizeof(struct timespec)
 				       : a->size;
 
-	BUG_ON(i >= 6 || plan->count == ARRAY_SIZE(plan->copy));
+	BUG_ON(plan->count == ARRAY_SIZE(plan->copy));
 	plan->copy[plan->count++] = (struct decode_copy){
 		a->type, (unsigned char)i, (unsigned short)size};
 	plan->strings += is_string(a->type);
@@ -84,9 +85,12 @@ static void plan_make(struct decode_plan *plan, const char *spec)
 		const char *p = spec;
 		struct argspec a;
 
-		for (int i = 0; argspec_next(&p, &a) > 0; i++)
+		for (int i = 0; argspec_next(&p, &a) > 0; i++) {
+			BUG_ON(i == DECODE_ARGS_MAX);
+			plan->types[i] = a.type;
 			if (is_copied(a.type) && is_string(a.type) == strings)
 				plan_add(plan, i, &a);
+		}
 		BUG_ON(*p);
 	}
 	plan->made = true;
@@ -195,6 +199,7 @@ void decode_args(struct call *c)
 	size_t strings = c->arena_used;
 	unsigned n = 0;
 
+	c->types = plan->types;
 	for (unsigned k = 0; k < plan->count; k++) {
 		if (k + plan->strings == plan->count)
 			strings = c->arena_used;

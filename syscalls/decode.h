@@ -14,8 +14,9 @@ struct argspec {
 	size_t size; /* of 'm' */
 };
 
-#define DECODE_MEM_MAX 256 /* largest 'm' structure */
-#define DECODE_STR_MAX 256 /* an 's' string with its NUL (xattr names) */
+#define DECODE_ARGS_MAX 6
+#define DECODE_MEM_MAX	256 /* largest 'm' structure */
+#define DECODE_STR_MAX	256 /* an 's' string with its NUL (xattr names) */
 
 /* The next argument of *spec, moving it on: 1, 0 at the end, -EINVAL if it is
  * malformed. */

@@ -245,8 +245,8 @@ static int64_t dispatch_end(struct call *c, int64_t ret)
 	if (ret != CALL_DONE)
 		c->ev.ret = ret == CALL_CONTINUE ? 0 : ret;
 	c->ev.now = ret == CALL_DONE && c->answered_ns ? c->answered_ns
-						       : call_now_ns();
-	if (c->start_ns)
+						       : audit_now(c->s->audit);
+	if (c->start_ns && c->ev.now > c->start_ns)
 		c->ev.ns = c->ev.now - c->start_ns;
 	audit_emit(c->s->audit, &c->ev);
 	return ret;

@@ -30,6 +30,7 @@
 #include <time.h>
 
 #include "../base/costs.h"
+#include "../base/ticks.h"
 #include "batch.h"
 #include "chain.h"
 #include "denials.h"
@@ -72,6 +73,7 @@ struct audit {
 	uint64_t seq;
 	bool lively; /* full batches came lately */
 	int fd, head_fd;
+	struct ticks ticks; /* constant once there are threads */
 	char *id, *sink;
 };
 
@@ -147,6 +149,8 @@ int audit_open(const char *sink, const char *id, int head_fd,
 	list_init(&a->spare);
 	denials_init(&a->denials);
 	strbuf_init(&a->line, SIZE_MAX / 2);
+	if (sink)
+		ticks_begin(&a->ticks);
 	a->id = xstrdup(id);
 	format_init(&a->format, id);
 	a->sink = xstrdup(sink ? sink : "none");
@@ -217,18 +221,10 @@ static void audit_give_spare(struct audit *a, struct batch *b)
 	a->spares++;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Until somebody wakes the writer, or there may be work by itself. */
 static void audit_doze(struct audit *a)
 {
-	uint64_t tick = now_ns() + AUDIT_TICK_MS * MS_NS;
+	uint64_t tick = ticks_clock(CLOCK_MONOTONIC) + AUDIT_TICK_MS * MS_NS;
 	uint64_t until =
 		a->open ? a->open->born + AUDIT_DELAY_MS * MS_NS : UINT64_MAX;
 	struct timespec ts;
@@ -251,7 +247,8 @@ static void audit_doze(struct audit *a)
 static bool audit_open_due(const struct audit *a)
 {
 	return a->open && (a->flushing || a->stopping ||
-			   now_ns() >= a->open->born + AUDIT_DELAY_MS * MS_NS);
+			   ticks_clock(CLOCK_MONOTONIC) >=
+				   a->open->born + AUDIT_DELAY_MS * MS_NS);
 }
 
 /* Waits for work; false when there is none and the stream is closing. */
@@ -342,6 +339,9 @@ static bool audit_room(struct audit *a, bool may_wait)
 		pthread_cond_wait(&a->done, &a->lock);
 	}
 	a->open = audit_take_spare(a);
+	a->open->born = ticks_clock(CLOCK_MONOTONIC);
+	/* their clock may drift, so each batch says anew what it means */
+	a->open->epoch = ticks_clock(CLOCK_REALTIME) - ticks_ns(&a->ticks);
 	return true;
 }
 
@@ -369,6 +369,16 @@ void audit_emit(struct audit *a, const struct audit_event *ev)
 		audit_record(a, ev);
 	pthread_mutex_unlock(&a->lock);
 	costs_leave(back);
+}
+
+void audit_clock_settle(struct audit *a)
+{
+	ticks_settle(&a->ticks);
+}
+
+uint64_t audit_now(const struct audit *a)
+{
+	return ticks_ns(&a->ticks);
 }
 
 /* With the lock, which it drops: nothing is before the open batch, so that the

@@ -55,7 +55,7 @@ struct audit_event {
 	const char *hint; /* option that would allow it, or NULL */
 	int64_t ret;	  /* >= 0: "ret"; -errno: "errno" (name) */
 	uint64_t ns;	  /* time in the sentry */
-	uint64_t now;	  /* CLOCK_MONOTONIC, if it was just read; or 0 */
+	uint64_t now;	  /* audit_now of a moment ago, or 0 */
 	bool coalesce;	  /* may be merged with identical ones */
 	bool probe;	  /* a refusal that every program expects: recorded,
 			   * but no line at the end of the run */
@@ -71,6 +71,11 @@ struct audit_event {
 int MUST_CHECK audit_open(const char *sink, const char *id, int head_fd,
 			  struct audit **out);
 void audit_emit(struct audit *a, const struct audit_event *ev);
+/* The stream's clock, in ns: cheap, for how long a call took. Settled once,
+ * some milliseconds after audit_open, before there are other threads; until
+ * then and without a destination it is CLOCK_MONOTONIC. */
+void audit_clock_settle(struct audit *a);
+uint64_t audit_now(const struct audit *a);
 /* Emits "end" with count and final hash, flushes, closes. */
 void audit_close(struct audit *a, int status);
 /* Waits until all that was emitted reached the destination. */

@@ -7,9 +7,8 @@
  */
 #include "batch.h"
 
-#include <time.h>
-
 #include "../base/hash.h"
+#include "../base/ticks.h"
 
 enum { TEXT_FIRST = 32 << 10, TEXT_KEPT = 128 << 10 };
 
@@ -151,25 +150,11 @@ static uint16_t *batch_probe(struct batch *b, const struct audit_event *ev,
 	}
 }
 
-static uint64_t clock_ns(clockid_t clock)
+/* When it was. One clock is read for a record, and the emitter has done that.
+ */
+static uint64_t batch_time(const struct batch *b, const struct audit_event *ev)
 {
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-/* When it was. One clock is read for a record, and the emitter has done that:
- * how the other one differs is asked once a batch, a tenth of a second. */
-static uint64_t batch_time(struct batch *b, const struct audit_event *ev)
-{
-	uint64_t now = ev->now ? ev->now : clock_ns(CLOCK_MONOTONIC);
-
-	if (!b->born) {
-		b->born = now;
-		b->epoch = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
-	}
-	return now + b->epoch;
+	return ev->now ? ev->now + b->epoch : ticks_clock(CLOCK_REALTIME);
 }
 
 /* Most records are of the same few programs and calls as those before. */

@@ -36,8 +36,8 @@ struct record {
 struct batch {
 	struct list link;
 	size_t count;
-	uint64_t born;	/* CLOCK_MONOTONIC of the first record; 0: none yet */
-	uint64_t epoch; /* what to add to that clock for CLOCK_REALTIME */
+	uint64_t born;	/* CLOCK_MONOTONIC; set by audit.c, as is */
+	uint64_t epoch; /* what to add to events' clock for CLOCK_REALTIME */
 	char *text;	/* of text_size bytes, text_len used */
 	size_t text_len, text_size;
 	struct record rec[CHAIN_BLOCK_MAX];

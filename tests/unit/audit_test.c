@@ -10,6 +10,7 @@
 #include "../../sentry/audit/audit.h"
 #include "../../sentry/audit/batch.h"
 #include "../../sentry/audit/reader.h"
+#include "../../sentry/base/ticks.h"
 
 static char path[64];
 
@@ -416,6 +417,51 @@ Test(audit, hostile_strings_cannot_forge_a_line)
 	cr_assert_eq(verify(NULL, &v, &report), 0, "%s", report.data);
 	cr_assert_eq(v.records, 3u);
 	strbuf_fini(&report);
+}
+
+Test(audit, its_clock_goes_as_the_kernels)
+{
+	struct ticks t;
+	uint64_t own, real;
+
+	ticks_begin(&t);
+	usleep(3000);
+	ticks_settle(&t);
+	real = ticks_clock(CLOCK_MONOTONIC);
+	own = ticks_ns(&t);
+	usleep(20000);
+	own = ticks_ns(&t) - own;
+	real = ticks_clock(CLOCK_MONOTONIC) - real;
+	/* each was asked after the other: something may have come between */
+	cr_assert_gt(own, 20000000u - 200000u);
+	cr_assert_lt(own, real + real / 100);
+}
+
+Test(audit, records_say_when_it_was)
+{
+	struct audit *a = start();
+	struct audit_event ev = event("stat", "/x");
+	uint64_t before, after, t;
+	size_t len;
+	char *text;
+
+	usleep(3000);
+	audit_clock_settle(a);
+	before = ticks_clock(CLOCK_REALTIME);
+	for (int i = 0; i < 400; i++) {
+		ev.now = audit_now(a);
+		ev.ret = i;
+		audit_emit(a, &ev);
+	}
+	after = ticks_clock(CLOCK_REALTIME);
+	audit_close(a, 0);
+	text = slurp(&len);
+	for (char *p = text; (p = strstr(p, "\"t\":")); p++) {
+		t = strtoull(p + 4, NULL, 10);
+		cr_assert_gt(t, before - 50000000u);
+		cr_assert_lt(t, after + 5000000u);
+	}
+	free(text);
 }
 
 Test(audit, denials_are_counted_and_bounded)
