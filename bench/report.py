@@ -90,7 +90,9 @@ def show_baseline(r, base):
     loads = [n for n in r["workloads"] if n in old]
     marks = [n for n, g in r["goals"].items()
              if n in was and was[n]["unit"] == g["unit"]
-             and not n.endswith("against native")]
+             and not n.endswith("against native")
+             # a mean of other workloads says nothing
+             and (not n.startswith("geometric") or set(loads) == set(old))]
     if not loads and not marks:
         return
     print(f"\nAgainst the baseline ({machine_text(base['machine'])})")
