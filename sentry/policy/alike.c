@@ -11,8 +11,8 @@
  * Last components that begin and end with the same bytes are of one kind, and
  * each is there once: ten thousand rules about keys are one question.
  *
- * Of a name that is told in no directory that is alike, policy_mask therefore
- * says what it says of any other such name there.
+ * So of a name that is not told, in a directory that is alike, policy_mask says
+ * what it says of any other such name there.
  * [policy_test: names_alike_get_one_answer]
  */
 #include "../base/costs.h"

@@ -523,6 +523,27 @@ Test(policy, most_names_are_alike)
 	cr_assert(policy_name_told(policy, ".ssh", 4));
 }
 
+/* The host's name of a directory counts as well as the one shown. */
+Test(policy, directories_with_rules_below_are_not_alike)
+{
+	rule(FILE_HIDE, "/work/**");
+	rule(FILE_HIDE, "/src/*");
+	rule_at(FILE_RO, "/nowhere", "/mnt/n");
+	rule_at(FILE_RO, "/var", "/mnt/v");
+	build("agent", H, "/srv/p", true);
+	cr_expect_not(policy_dir_alike(policy, "/work"));
+	cr_expect_not(policy_dir_alike(policy, "/work/x/y"));
+	cr_expect(policy_dir_alike(policy, "/works"));
+	cr_expect_not(policy_dir_alike(policy, "/src"));
+	cr_expect_not(policy_dir_alike(policy, "/mnt"));
+	cr_expect_not(policy_dir_alike(policy, "/mnt/n"));
+	cr_expect_not(policy_dir_alike(policy, "/mnt/n/home"));
+	cr_expect_not(policy_dir_alike(policy, "/mnt/n/home/u"));
+	cr_expect(policy_dir_alike(policy, "/mnt/n/home/v"));
+	cr_expect_not(policy_dir_alike(policy, "/mnt/v/mail"));
+	cr_expect(policy_dir_alike(policy, "/mnt/v/lib/x"));
+}
+
 Test(worktree, is_believed_only_if_it_points_back)
 {
 	char dir[] = "/tmp/cloche-wt-XXXXXX", cmd[1024], path[256];
