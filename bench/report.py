@@ -92,7 +92,8 @@ def show_baseline(r, base):
              if n in was and was[n]["unit"] == g["unit"]
              and not n.endswith("against native")
              # a mean of other workloads says nothing
-             and (not n.startswith("geometric") or set(loads) == set(old))]
+             and (not n.startswith("geometric") or
+                  set(r["workloads"]) == set(old))]
     if not loads and not marks:
         return
     print(f"\nAgainst the baseline ({machine_text(base['machine'])})")
