@@ -77,24 +77,28 @@ TEST(a_child_has_the_whole_mask)
 {
 	put("f", "x");
 	for (int i = 0; i < 20; i++) {
-		calls(50);
-		pid_t pid = fork();
+		int asked[2], st;
+		char c;
 
-		OK(pid);
+		calls(50);
+		OK(pipe(asked));
+		pid_t pid = OK(fork());
 		if (!pid) {
 			cpu_set_t set = mask_of(0);
 
 			all_of(&set);
 			set = mask_of(getppid());
 			all_of(&set);
-			_exit(0);
+			_exit(read(asked[0], &c, 1) == 1 ? 0 : 1);
 		}
 		cpu_set_t set = mask_of(pid);
-		int st;
 
 		all_of(&set);
+		EQ(write(asked[1], "x", 1), 1);
 		OK(waitpid(pid, &st, 0));
 		EQ(st, 0);
+		OK(close(asked[0]));
+		OK(close(asked[1]));
 	}
 }
 
