@@ -24,7 +24,8 @@ static bool names_self(const struct call *c, pid_t pid)
 	return pid == 0 || pid == c->tid;
 }
 
-/* 0: of the sandbox, and not its init; else -errno. */
+/* 0: of the sandbox, and not its init; else -errno.
+ * LIMIT: ESRCH for one that has ended and is not waited for yet. */
 static int other_check(struct call *c, pid_t pid)
 {
 	struct task *t;
