@@ -395,7 +395,8 @@ bool exec_awaits_plan(struct call *c)
 	if (c->nr != SYS_openat || !exec_is_plan_request(c))
 		return false;
 	sentry_lock(c->s);
-	ret = c->task->tg->exec_plan != NULL;
+	/* It may have been killed since its call was received. */
+	ret = c->task && !c->task->dead && c->task->tg->exec_plan;
 	sentry_unlock(c->s);
 	return ret;
 }

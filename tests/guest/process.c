@@ -451,3 +451,29 @@ TEST(clone_parent_makes_a_sibling)
 	EQ(pid, getpid());
 	EQ(wait_for(sibling), 5);
 }
+
+/* At any moment of what a process does to begin a program. */
+TEST(children_that_are_killed_while_they_begin_a_program)
+{
+	for (volatile int i = 0; i < 600; i++) {
+		struct timespec ts = {0, i % 40 * 10000};
+		pid_t k[4];
+		int st;
+
+		for (volatile int j = 0; j < 4; j++) {
+			k[j] = vfork();
+			if (!k[j]) {
+				execl("/bin/true", "true", (char *)NULL);
+				_exit(1);
+			}
+			OK(k[j]);
+			OK(nanosleep(&ts, NULL));
+			/* LIMIT: ESRCH in bare mode for one that has ended. */
+			CHECK(!kill(k[j], SIGKILL) || errno == ESRCH);
+		}
+		for (int j = 0; j < 4; j++) {
+			EQ(waitpid(k[j], &st, 0), k[j]);
+			CHECK(st == 0 || st == SIGKILL);
+		}
+	}
+}
