@@ -65,6 +65,7 @@ struct init {
 	sigset_t mask;		 /* what commands start with */
 	bool fatal;		 /* what fails now is no reason for bare mode */
 	bool stored;		 /* the store was made by the sentry */
+	bool began;		 /* the first command */
 	int loose[LOOSE_MOUNTS]; /* mounts that are nowhere; -1 */
 };
 
@@ -593,6 +594,14 @@ static struct running *running_find(struct init *in, uint32_t id)
 	return NULL;
 }
 
+static struct running *running_free(struct init *in)
+{
+	for (unsigned i = 0; i < JAIL_COMMANDS; i++)
+		if (!in->running[i].pid)
+			return &in->running[i];
+	return NULL;
+}
+
 static void tell_exited(struct init *in, uint32_t id, int status)
 {
 	struct jail_msg m = {.kind = JAIL_EXITED, .id = id, .value = status};
@@ -609,19 +618,20 @@ static void tell_unstarted(struct init *in, uint32_t id)
 	init_tell(in, &m);
 }
 
-/* init waits until the command's process has executed a program: a copy of
- * init's memory would take longer than that. It has nothing to do meanwhile
- * that cannot wait; who is in a hurry kills it. */
+/* For the first command init waits until its process has executed a program: a
+ * copy of init's memory would take longer than that. Later there are guests,
+ * who could stop that process, and init with it. */
 static void init_run(struct init *in, const struct jail_msg *m, const int *fds)
 {
-	struct running *r = in->running;
+	struct running *const r = running_free(in);
+	const bool first = !in->began;
 	struct command c;
 	int err = command_read(fds[0], &c);
-	pid_t pid;
+	pid_t pid = -1;
 
-	while (r < in->running + JAIL_COMMANDS && r->pid)
-		r++;
-	pid = r < in->running + JAIL_COMMANDS ? vfork() : -1;
+	in->began = true;
+	if (r)
+		pid = first ? vfork() : fork(); /* here: it returns twice */
 	if (pid == 0)
 		command_main(in, m, fds + 1, &c, err);
 	if (pid > 0)
