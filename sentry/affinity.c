@@ -65,6 +65,12 @@ static enum affinity_state state_of(const struct sentry *s)
 	return s->affinity ? atomic_load(&s->affinity->state) : AFFINITY_OFF;
 }
 
+void affinity_task_fini(struct affinity_task *pt)
+{
+	free(pt->mask);
+	pt->mask = NULL;
+}
+
 static int mask_get(pid_t tid, cpu_set_t *set)
 {
 	CPU_ZERO(set);
@@ -97,18 +103,30 @@ void affinity_thread(struct sentry *s)
 
 	sentry_lock(s);
 	if (state_of(s) != AFFINITY_OFF) {
-		if (p->nthreads < AFFINITY_THREADS)
+		bool room = p->nthreads < AFFINITY_THREADS;
+
+		if (room)
 			p->threads[p->nthreads++] = tid;
 		/* Whoever started it may have been packed. */
-		mask_set(tid, atomic_load(&p->state) == AFFINITY_PACKED
-				      ? &p->one
-				      : &p->all);
+		mask_set(tid, room && state_of(s) == AFFINITY_PACKED ? &p->one
+								     : &p->all);
 	}
 	sentry_unlock(s);
 }
 
 /* ---- one guest ------------------------------------------------------------
  */
+
+static void mask_keep(struct affinity_task *pt, const cpu_set_t *mask)
+{
+	if (!mask) {
+		affinity_task_fini(pt);
+		return;
+	}
+	if (!pt->mask)
+		pt->mask = xmalloc(sizeof(*mask));
+	*pt->mask = *mask;
+}
 
 static void pack(struct affinity *p, struct task *t)
 {
@@ -122,11 +140,7 @@ static void pack(struct affinity *p, struct task *t)
 		t->affinity.own = true;
 		return;
 	}
-	if (!CPU_EQUAL(&now, &p->all)) {
-		if (!t->affinity.mask)
-			t->affinity.mask = xmalloc(sizeof(now));
-		*t->affinity.mask = now;
-	}
+	mask_keep(&t->affinity, CPU_EQUAL(&now, &p->all) ? NULL : &now);
 	mask_set(t->tid, &p->one);
 	t->affinity.packed = true;
 }
@@ -136,14 +150,7 @@ static void unpack(struct affinity *p, struct task *t)
 	if (!t->affinity.packed)
 		return;
 	mask_set(t->tid, t->affinity.mask ? t->affinity.mask : &p->all);
-	t->affinity.packed = false;
-	affinity_task_fini(&t->affinity);
-}
-
-void affinity_task_fini(struct affinity_task *pt)
-{
-	free(pt->mask);
-	pt->mask = NULL;
+	t->affinity.packed = false; /* and its mask stays for affinity_child */
 }
 
 void affinity_show(struct sentry *s, struct task *t)
@@ -158,25 +165,34 @@ void affinity_leave(struct sentry *s, struct task *t)
 	t->affinity.own = true;
 }
 
+bool affinity_own(struct sentry *s, const struct task *t, cpu_set_t *mask)
+{
+	if (state_of(s) == AFFINITY_OFF || !t->affinity.packed)
+		return false;
+	*mask = t->affinity.mask ? *t->affinity.mask : s->affinity->all;
+	return true;
+}
+
 /* The parent may have been unpacked between the fork and the tracer's news of
- * it, so the child's mask itself is asked for. */
+ * it, even to have its mask set by a guest: then the child has the narrow one,
+ * and the parent has not. What the parent was packed from is kept. */
 void affinity_child(struct sentry *s, const struct task *parent,
 		    struct task *child)
 {
 	struct affinity *p = s->affinity;
-	cpu_set_t now;
+	const struct affinity_task *pt = &parent->affinity;
+	cpu_set_t now, theirs;
 
-	child->affinity.own = parent->affinity.own;
-	if (state_of(s) == AFFINITY_OFF || parent->affinity.own ||
-	    CPU_COUNT(&p->one) == 0 || mask_get(child->tid, &now) ||
-	    CPU_COUNT(&now) != 1)
+	child->affinity.own = pt->own;
+	if (state_of(s) == AFFINITY_OFF || CPU_COUNT(&p->one) == 0 ||
+	    mask_get(child->tid, &now) || CPU_COUNT(&now) != 1)
 		return;
+	if (pt->own &&
+	    (!mask_get(parent->tid, &theirs) && CPU_EQUAL(&now, &theirs)))
+		return; /* it is the parent's own */
+	mask_keep(&child->affinity, pt->mask);
 	child->affinity.packed = true;
-	if (parent->affinity.mask) {
-		child->affinity.mask = xmalloc(sizeof(now));
-		*child->affinity.mask = *parent->affinity.mask;
-	}
-	if (atomic_load(&p->state) != AFFINITY_PACKED ||
+	if (pt->own || state_of(s) != AFFINITY_PACKED ||
 	    !CPU_EQUAL(&now, &p->one))
 		unpack(p, child);
 }

@@ -33,7 +33,8 @@ struct affinity_task {
 	bool packed;	 /* its mask is narrowed */
 	bool own;	 /* it sets its mask itself: not to be packed */
 	uint8_t rest;	 /* calls to come before it may be packed */
-	cpu_set_t *mask; /* owned; its own where not the sandbox's, or NULL */
+	cpu_set_t *mask; /* owned; what it was packed from where that is not
+			  * the sandbox's, or NULL */
 };
 
 /* Before the sentry has other threads. */
@@ -51,8 +52,10 @@ void affinity_stop(struct sentry *s);
 /* child inherited its mask from parent; with the state lock. */
 void affinity_child(struct sentry *s, const struct task *parent,
 		    struct task *child);
-/* Somebody is about to see t's mask: it has its own, for a while. With the
- * state lock. */
+/* Has t been packed? Then what its mask is without that. With the lock. */
+bool affinity_own(struct sentry *s, const struct task *t, cpu_set_t *mask);
+/* The kernel is about to be asked for t's mask: it has its own, for a while.
+ * With the state lock. */
 void affinity_show(struct sentry *s, struct task *t);
 /* t is about to get a mask from a guest. With the state lock. */
 void affinity_leave(struct sentry *s, struct task *t);

@@ -52,21 +52,26 @@ int64_t h_sched_getaffinity(struct call *c)
 	unsigned len = (unsigned)c->args[1];
 	unsigned char mask[CPUMASK_MAX];
 	struct task *t = mask_owner(c, pid);
+	cpu_set_t own;
 	long n;
-	int err;
+	int err = 0;
 
-	if (t)
-		affinity_show(c->s, t);
-	if (!c->s->bare || names_self(c, pid))
-		return CALL_CONTINUE;
-	err = pid < 0 ? -ESRCH : other_check(c, pid);
+	if (!t && !c->s->bare)
+		return CALL_CONTINUE; /* ESRCH, or one that has ended */
+	if (c->s->bare && !names_self(c, pid))
+		err = pid < 0 ? -ESRCH : other_check(c, pid);
 	if (err)
 		return err;
 	if (len > sizeof(mask))
 		len = sizeof(mask);
-	n = syscall(SYS_sched_getaffinity, pid, len, mask);
+	n = syscall(SYS_sched_getaffinity, t->tid, len, mask);
 	if (n < 0)
 		return -errno;
+	if (affinity_own(c->s, t, &own)) {
+		memset(mask, 0, (size_t)n);
+		memcpy(mask, &own,
+		       (size_t)n < sizeof(own) ? (size_t)n : sizeof(own));
+	}
 	err = help_out(c, c->args[2], mask, (size_t)n);
 	return err ? err : n;
 }

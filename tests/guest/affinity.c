@@ -216,3 +216,82 @@ TEST(a_bad_mask_is_EINVAL_and_a_strange_pid_ESRCH)
 	ERR(sched_getaffinity(-1, sizeof(set), &set), ESRCH);
 	ERR(sched_setaffinity(-1, sizeof(none), &none), ESRCH);
 }
+
+static volatile pid_t asked;
+static volatile bool go, enough;
+static cpu_set_t everywhere;
+
+static void *opener(void *arg)
+{
+	(void)arg;
+	asked = (pid_t)syscall(SYS_gettid);
+	while (!enough)
+		calls(10);
+	return NULL;
+}
+
+TEST(the_mask_of_a_busy_thread_is_whole)
+{
+	pthread_t t;
+
+	put("f", "x");
+	EQ(pthread_create(&t, NULL, opener, NULL), 0);
+	while (!asked)
+		sched_yield();
+	for (int i = 0; i < 2000; i++) {
+		cpu_set_t set = mask_of(asked);
+
+		all_of(&set);
+	}
+	enough = true;
+	EQ(pthread_join(t, NULL), 0);
+}
+
+static void *setter(void *arg)
+{
+	(void)arg;
+	while (!enough) {
+		if (!go) {
+			sched_yield();
+			continue;
+		}
+		go = false;
+		sched_setaffinity(asked, sizeof(everywhere), &everywhere);
+	}
+	return NULL;
+}
+
+/* Forks just when another thread sets its mask. */
+static void *forker(void *arg)
+{
+	int st;
+
+	(void)arg;
+	asked = (pid_t)syscall(SYS_gettid);
+	calls(30);
+	go = true;
+	pid_t pid = OK(fork());
+	if (!pid) {
+		cpu_set_t set = mask_of(0);
+
+		_exit(CPU_EQUAL(&set, &everywhere) ? 0 : 1);
+	}
+	OK(waitpid(pid, &st, 0));
+	EQ(st, 0);
+	return NULL;
+}
+
+TEST(a_child_keeps_no_mask_that_its_parent_lost_meanwhile)
+{
+	pthread_t t, f;
+
+	put("f", "x");
+	everywhere = mask_of(0);
+	EQ(pthread_create(&t, NULL, setter, NULL), 0);
+	for (int i = 0; i < 400; i++) {
+		EQ(pthread_create(&f, NULL, forker, NULL), 0);
+		EQ(pthread_join(f, NULL), 0);
+	}
+	enough = true;
+	EQ(pthread_join(t, NULL), 0);
+}
