@@ -7,10 +7,11 @@
  * since then, and what guests had mapped and have no more: that may have become
  * a file's, so that the machine has no more for it. What others on the machine
  * gave back meanwhile hides as much, so the next look is never further away
- * than MEMFILES_REST times what the last one took.
+ * than MEMFILES_REST times what the last one took, or a second.
  *
- * LIMIT: a memory file that is on its way in a socket, and a System V segment
- * that nobody has attached, are not seen.
+ * LIMIT: a memory file that is on its way in a socket, a System V segment that
+ * nobody has attached, and what a guest has in shared memory without a name and
+ * without mapping it any more (MADV_DONTNEED), are not seen.
  */
 #include "memfiles.h"
 
@@ -23,6 +24,7 @@
 
 enum {
 	MEMFILES_REST = 20,
+	MEMFILES_REST_NS = 1000000000,	/* and no longer than that */
 	MEMFILES_FIRST = 256,		/* slots; a power of two */
 	MEMFILES_MAX = 1 << 20,		/* files told apart */
 	MEMFILES_CPU_SLACK = 512 << 10, /* a processor counts by itself */
@@ -108,7 +110,9 @@ uint64_t memfiles_at_most(const struct sentry *s, const struct memfiles *m,
 	if (!__atomic_load_n(&s->memory_files, __ATOMIC_ACQUIRE))
 		return 0;
 	machine = machine_bytes(s);
-	if (!m->looked || now_ns() - m->at_ns > MEMFILES_REST * m->took_ns)
+	since = now_ns() - m->at_ns;
+	if (!m->looked || since > MEMFILES_REST_NS ||
+	    since > MEMFILES_REST * m->took_ns)
 		return machine;
 	since = m->bytes + more_than(machine, m->machine) +
 		more_than(m->shared, shared);

@@ -78,6 +78,7 @@ static void sentry_init(struct sentry *s, const struct config *cfg)
 	htable_init(&s->tgroups_by_pid);
 	htable_init(&s->sockets);
 	list_init(&s->tgroups);
+	list_init(&s->fd_tables);
 	list_init(&s->images);
 	s->listener = s->devpts_fd = s->tty_ptmx = s->tty_slave_nr = -1;
 	s->init_pidfd = -1;

@@ -36,6 +36,8 @@ struct sentry {
 	struct audit *audit;		     /* own locking */
 	struct htable tasks, tgroups_by_pid; /* under lock */
 	struct list tgroups;		     /* under lock */
+	struct list fd_tables; /* of tasks, last used first; under lock */
+	unsigned fd_tables_open;
 	uid_t kuid;   /* the guests' kernel ids, as the sentry's fstat shows */
 	gid_t kgid;   /* them; set by launch */
 	int listener; /* seccomp notification descriptor */

@@ -22,7 +22,7 @@
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
 
-enum { STATUS_SIZE = 4096 };
+enum { STATUS_SIZE = 4096, FD_TABLES_KEPT = 64, FD_TABLES_SHARE = 16 };
 
 static uint64_t pid_hash(pid_t pid)
 {
@@ -155,21 +155,43 @@ int task_copy_fd(struct task *t, int gfd)
 	return thread < 0 ? fd : copy_from(thread, gfd);
 }
 
-int task_fd_table(struct task *t)
+static void task_fd_table_close(struct sentry *s, struct task *t)
+{
+	if (t->fd_table < 0)
+		return;
+	close(t->fd_table);
+	t->fd_table = -1;
+	list_del(&t->fd_table_list);
+	s->fd_tables_open--;
+}
+
+/* No more than a small part of the descriptors that the sentry may have. */
+static unsigned fd_tables_most(const struct sentry *s)
+{
+	rlim_t share = s->cfg->nofile.rlim_max / FD_TABLES_SHARE;
+
+	return share < FD_TABLES_KEPT ? (unsigned)share + 1 : FD_TABLES_KEPT;
+}
+
+int task_fd_table(struct sentry *s, struct task *t)
 {
 	char path[48];
 
-	if (t->fd_table >= 0)
+	if (t->fd_table >= 0) {
+		list_del(&t->fd_table_list);
+		list_add(&s->fd_tables, &t->fd_table_list);
 		return t->fd_table;
+	}
+	if (s->fd_tables_open >= fd_tables_most(s))
+		task_fd_table_close(s, list_entry(s->fd_tables.prev,
+						  struct task, fd_table_list));
 	snprintf(path, sizeof(path), "/proc/%d/fd", t->tid);
 	t->fd_table = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return t->fd_table < 0 ? -errno : t->fd_table;
-}
-
-static void task_fd_table_close(struct task *t)
-{
-	auto_close_fd(&t->fd_table);
-	t->fd_table = -1;
+	if (t->fd_table < 0)
+		return -errno;
+	list_add(&s->fd_tables, &t->fd_table_list);
+	s->fd_tables_open++;
+	return t->fd_table;
 }
 
 struct fsctx *fsctx_new(struct dentry *root, struct dentry *cwd, mode_t umask)
@@ -360,7 +382,7 @@ void task_exit(struct sentry *s, struct task *t)
 	if (t->dead)
 		return;
 	__atomic_store_n(&t->dead, true, __ATOMIC_RELEASE);
-	task_fd_table_close(t);
+	task_fd_table_close(s, t);
 	t->tg = NULL;
 	htable_del(&s->tasks, &t->by_tid);
 	list_del(&t->list);
@@ -382,7 +404,7 @@ void task_exec_rename(struct sentry *s, struct task *t, pid_t tid)
 	t->own_files = false;
 	if (t->tid == tid)
 		return;
-	task_fd_table_close(t);
+	task_fd_table_close(s, t);
 	htable_del(&s->tasks, &t->by_tid);
 	__atomic_store_n(&t->tid, tid, __ATOMIC_RELAXED);
 	t->vtid = 0;

@@ -74,13 +74,14 @@ struct task {
 	pid_t vtid; /* 0: not yet asked; use task_vtid() */
 	struct fsctx *fs;
 	struct taskcred *cred;
-	int continued_nr;   /* call that was last let run natively; -1: answered
-			     */
-	bool own_files;	    /* unshared its descriptors from its process */
-	bool released;	    /* a blocked call was just given back with -512 */
-	int fd_table;	    /* /proc/TID/fd, once it was needed; or -1 */
-	uint8_t room_asked; /* failed opens, up to some */
-	void *trace;	    /* tracer's own state (trace.c) */
+	int continued_nr; /* call that was last let run natively; -1: answered
+			   */
+	bool own_files;	  /* unshared its descriptors from its process */
+	bool released;	  /* a blocked call was just given back with -512 */
+	int fd_table;	  /* /proc/TID/fd, once it was needed; or -1 */
+	struct list fd_table_list; /* sentry.fd_tables, while it is open */
+	uint8_t room_asked;	   /* failed opens, up to some */
+	void *trace;		   /* tracer's own state (trace.c) */
 	struct affinity_task affinity;
 };
 
@@ -123,9 +124,9 @@ pid_t task_pid_to_virtual(struct sentry *s, pid_t host_pid);
 
 /* A copy of the thread's descriptor: owned, or -errno. */
 int task_copy_fd(struct task *t, int gfd);
-/* Its table of descriptors as a directory of /proc, kept open: borrowed, or
- * -errno. */
-int task_fd_table(struct task *t);
+/* Its table of descriptors as a directory of /proc, kept open while few others
+ * are asked for: borrowed until the next call, or -errno. */
+int task_fd_table(struct sentry *s, struct task *t);
 
 /* Copy on write: returns t's own, writable credentials. */
 struct taskcred *task_cred_own(struct task *t);

@@ -162,7 +162,7 @@ static int64_t open_park(struct call *c, struct vfs_opened *o, int flags)
 /* Are there fewer descriptors than numbers? The size of /proc/TID/fd is their
  * count (Linux 6.2; before, 0), and to ask for it costs half of a pidfd_getfd,
  * once the directory is open: so where a thread asks often. */
-static bool table_is_short(struct task *t, int max)
+static bool table_is_short(struct sentry *s, struct task *t, int max)
 {
 	struct stat st;
 	int fd;
@@ -171,7 +171,7 @@ static bool table_is_short(struct task *t, int max)
 		t->room_asked++;
 		return false;
 	}
-	fd = task_fd_table(t);
+	fd = task_fd_table(s, t);
 	return fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 &&
 	       st.st_size < max;
 }
@@ -184,7 +184,7 @@ static bool table_has_room(struct call *c)
 	char path[64];
 	struct stat st;
 
-	if (table_is_short(c->task, max) || call_fd(c, max - 1) < 0)
+	if (table_is_short(c->s, c->task, max) || call_fd(c, max - 1) < 0)
 		return true;
 	for (int fd = 0; fd < max - 1; fd++) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", c->task->tg->pid,

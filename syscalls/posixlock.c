@@ -102,12 +102,13 @@ static bool fd_is_wanted(int table, const char *name, const struct fd_wanted *w)
 
 /* The thread's descriptors of an object. False if its table cannot be read,
  * which is no proof of anything unless it has *gone. */
-static bool list_descriptors(struct task *t, const struct fd_wanted *w,
-			     struct lockfds *out, bool *gone)
+static bool list_descriptors(struct sentry *s, struct task *t,
+			     const struct fd_wanted *w, struct lockfds *out,
+			     bool *gone)
 {
 	char buf[2048] __attribute__((aligned(__alignof__(struct dirent64))));
 	enum { ENTRY_MAX = 64 }; /* more than one with a number as its name */
-	int table = task_fd_table(t);
+	int table = task_fd_table(s, t);
 	ssize_t n = sizeof(buf);
 
 	out->n = 0;
@@ -133,9 +134,10 @@ static bool list_descriptors(struct task *t, const struct fd_wanted *w,
 
 /* Of the i-th descriptor that it had: 1 if it still is of the file, 0 if not,
  * -errno if that cannot be seen. */
-static int still_open(struct task *t, const struct plock *l, unsigned i)
+static int still_open(struct sentry *s, struct task *t, const struct plock *l,
+		      unsigned i)
 {
-	int table = task_fd_table(t);
+	int table = task_fd_table(s, t);
 	struct stat st;
 	char name[16];
 
@@ -147,18 +149,19 @@ static int still_open(struct task *t, const struct plock *l, unsigned i)
 	return st.st_dev == l->seen_dev && st.st_ino == l->seen_ino;
 }
 
-static bool any_closed(struct task *t, const struct plock *l)
+static bool any_closed(struct sentry *s, struct task *t, const struct plock *l)
 {
 	for (unsigned i = 0; i < l->seen_fds.n; i++)
-		if (!still_open(t, l, i))
+		if (!still_open(s, t, l, i))
 			return true;
 	return false;
 }
 
-static bool all_open(struct task *t, const struct plock *l, int via)
+static bool all_open(struct sentry *s, struct task *t, const struct plock *l,
+		     int via)
 {
 	for (unsigned i = 0; i < l->seen_fds.n; i++)
-		if (l->seen_fds.fd[i] != via && still_open(t, l, i) != 1)
+		if (l->seen_fds.fd[i] != via && still_open(s, t, l, i) != 1)
 			return false;
 	return l->seen_fds.n > 0;
 }
@@ -166,7 +169,7 @@ static bool all_open(struct task *t, const struct plock *l, int via)
 /* A failed look counts as held: a lock is dropped only when it is known to be
  * stale. The threads of a process share one table of descriptors. via: one of
  * them that is known to be of l's file, or -1. */
-static bool lock_is_stale(const struct plock *l, int via)
+static bool lock_is_stale(struct sentry *s, const struct plock *l, int via)
 {
 	struct tgroup *tg = container_of(l->owner, struct tgroup, posix_locks);
 	const struct fd_wanted w = {l->seen_dev, l->seen_ino, via};
@@ -176,12 +179,12 @@ static bool lock_is_stale(const struct plock *l, int via)
 		struct lockfds now;
 		bool gone, seen;
 
-		if (all_open(t, l, via))
+		if (all_open(s, t, l, via))
 			return false; /* a few calls, where a list is many */
-		seen = list_descriptors(t, &w, &now, &gone);
+		seen = list_descriptors(s, t, &w, &now, &gone);
 		if (gone)
 			continue;
-		return seen && (!now.n || any_closed(t, l));
+		return seen && (!now.n || any_closed(s, t, l));
 	}
 	return true;
 }
@@ -197,13 +200,13 @@ static void note_descriptors(struct call *c, struct lockreq *req)
 	bool gone, same = l && l->seen_dev == w.dev && l->seen_ino == w.ino &&
 			  !c->task->own_files;
 
-	if (l && lock_is_stale(l, same ? w.via : -1)) {
+	if (l && lock_is_stale(c->s, l, same ? w.via : -1)) {
 		locktable_drop(t, req->owner, l->file);
 		l = NULL;
 	}
 	if (l)
 		req->seen_fds = l->seen_fds;
-	else if (!list_descriptors(c->task, &w, &req->seen_fds, &gone))
+	else if (!list_descriptors(c->s, c->task, &w, &req->seen_fds, &gone))
 		req->seen_fds.n = 0;
 }
 
@@ -213,7 +216,7 @@ struct plock *posixlock_conflict(struct sentry *s, const struct lockreq *req)
 	struct plock *l;
 
 	while ((l = locktable_conflict(t, req))) {
-		if (!lock_is_stale(l, -1))
+		if (!lock_is_stale(s, l, -1))
 			return l;
 		locktable_drop(t, l->owner, l->file);
 	}

@@ -70,6 +70,7 @@ static void set_up(void)
 	htable_init(&sentry.tasks);
 	htable_init(&sentry.tgroups_by_pid);
 	list_init(&sentry.tgroups);
+	list_init(&sentry.fd_tables);
 	proc.host_proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cr_assert_eq(procfs_mount(sentry.vfs, "/proc", &proc), 0);
 	c->refs = 1;
