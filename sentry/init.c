@@ -621,19 +621,24 @@ static void tell_unstarted(struct init *in, uint32_t id)
 /* For the first command init waits until its process has executed a program: a
  * copy of init's memory would take longer than that. Later there are guests,
  * who could stop that process, and init with it. */
+static pid_t init_start(struct init *in, const struct jail_msg *m,
+			const int *fds, struct command *c, int err)
+{
+	pid_t pid = in->began ? fork() : vfork();
+
+	if (pid == 0)
+		command_main(in, m, fds, c, err);
+	in->began = true;
+	return pid;
+}
+
 static void init_run(struct init *in, const struct jail_msg *m, const int *fds)
 {
-	struct running *const r = running_free(in);
-	const bool first = !in->began;
+	struct running *r = running_free(in);
 	struct command c;
 	int err = command_read(fds[0], &c);
-	pid_t pid = -1;
+	pid_t pid = r ? init_start(in, m, fds + 1, &c, err) : -1;
 
-	in->began = true;
-	if (r)
-		pid = first ? vfork() : fork(); /* here: it returns twice */
-	if (pid == 0)
-		command_main(in, m, fds + 1, &c, err);
 	if (pid > 0)
 		*r = (struct running){m->id, pid, m->value != 0};
 	else
