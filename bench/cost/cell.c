@@ -80,6 +80,23 @@ int cost_pin(void)
 	return sched_setaffinity(0, sizeof(one), &one) < 0 ? -errno : 0;
 }
 
+void cost_pin_nth(unsigned n)
+{
+	cpu_set_t all, one;
+
+	if (sched_getaffinity(0, sizeof(all), &all) < 0)
+		return;
+	n %= (unsigned)CPU_COUNT(&all);
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &all) || n--)
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		(void)!sched_setaffinity(0, sizeof(one), &one);
+		return;
+	}
+}
+
 int cost_wait(pid_t guest)
 {
 	int status = -1;

@@ -25,7 +25,13 @@ const char *const cost_op_names[COST_OPS] = {
 
 const char cost_path[COST_PATH_SIZE] = "/usr/bin/env";
 
-enum { BATCH_NS = 1000000, BATCHES = 512, SINGLES = 2000, BATCH_MAX = 1 << 20 };
+enum {
+	BATCH_NS = 1000000,
+	BATCHES = 512,
+	SINGLES = 2000,
+	SINGLES_BESIDE = 16,
+	BATCH_MAX = 1 << 20
+};
 
 /* Of all workers, in memory that they share. */
 struct start {
@@ -158,6 +164,18 @@ static uint64_t meet(struct start *s)
 	return at;
 }
 
+/* Some calls one by one, beside the batches: for both the machine is the
+ * same. */
+static void singles(struct worker *w, double clock)
+{
+	for (unsigned i = 0; i < SINGLES_BESIDE && w->singles < SINGLES; i++) {
+		double t = (double)time_of(w->cell, 1) - clock;
+
+		w->single[w->singles++] = t > 0 ? t : 0;
+		w->count++;
+	}
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -174,15 +192,10 @@ static void *work(void *arg)
 
 		if (w->batches < BATCHES)
 			w->batch[w->batches++] = took;
+		singles(w, clock);
 		w->count += n;
 		w->end = now();
 	} while (w->batches < 3 || w->end < until);
-	until = w->end + (uint64_t)c->ms * 500000;
-	while (w->singles < SINGLES && (w->singles < 20 || now() < until)) {
-		double t = (double)time_of(c, 1) - clock;
-
-		w->single[w->singles++] = t > 0 ? t : 0;
-	}
 	return NULL;
 }
 
@@ -213,15 +226,12 @@ static double cpu(void)
 static void sum(struct worker *w, unsigned workers, double used,
 		struct cost_result *r)
 {
-	uint64_t singles = 0;
-
 	memset(r, 0, sizeof(*r));
 	for (unsigned i = 0; i < workers; i++) {
 		if (w[i].end > w[i].begin)
 			r->per_second += (double)w[i].count * 1e9 /
 					 (double)(w[i].end - w[i].begin);
 		r->count += w[i].count;
-		singles += w[i].singles;
 	}
 	qsort(w->batch, w->batches, sizeof(double), compare);
 	qsort(w->single, w->singles, sizeof(double), compare);
@@ -229,7 +239,7 @@ static void sum(struct worker *w, unsigned workers, double used,
 	r->median = w->batch[w->batches / 2];
 	r->p99 = w->single[w->singles * 99 / 100];
 	if (r->count)
-		r->guest_cpu = used / (double)(r->count + singles);
+		r->guest_cpu = used / (double)r->count;
 }
 
 static int run_threads(struct worker *w, unsigned n)

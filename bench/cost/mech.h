@@ -127,7 +127,9 @@ unsigned cost_filter(struct sock_filter *insns, uint32_t action);
 /* Loads such a filter; the listener, 0, or -errno. */
 int MUST_CHECK cost_filter_load(uint32_t action, unsigned flags);
 int MUST_CHECK cost_pin(void); /* this process to the processor it is on */
-int cost_wait(pid_t guest);    /* its wait status */
+/* This thread to the nth processor that it may use, from 0, round again. */
+void cost_pin_nth(unsigned n);
+int cost_wait(pid_t guest); /* its wait status */
 /* An answer made inside the guest's own process. */
 int64_t cost_answer_inside(const struct cost_cell *c, long nr,
 			   const uint64_t *args);

@@ -155,6 +155,8 @@ static int64_t gate_slot(long nr, const uint64_t *args)
 static int jump_slot(struct cost_cell *c)
 {
 	self = c;
+	/* Two that spin on one processor wait for its clock each time. */
+	cost_pin_nth(0);
 	return jump_to(gate_slot);
 }
 
@@ -182,6 +184,7 @@ static void slot_answer(struct cost_cell *c)
 
 static int slot_serve(struct cost_cell *c, pid_t guest, int *status)
 {
+	cost_pin_nth(1);
 	for (;;) {
 		if (state_wait(c->slot, ASKED)) {
 			slot_answer(c);

@@ -144,6 +144,29 @@ static int timed(char *const argv[], bool quiet, double *wall, double *cpu)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+int suite_peers_known(const char *list)
+{
+	char name[64];
+
+	for (const char *p = list; *p; p += *p == ',') {
+		size_t len = strcspn(p, ",");
+		bool known = len == 4 && !strncmp(p, "none", len);
+
+		for (size_t i = 2; i < ARRAY_SIZE(peers); i++)
+			known |= strlen(peers[i].name) == len &&
+				 !strncmp(p, peers[i].name, len);
+		snprintf(name, sizeof(name), "%.*s", (int)len, p);
+		p += len;
+		if (known)
+			continue;
+		log_info("bench: there is no peer \"%s\"; `cloche help bench` "
+			 "has them",
+			 name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static bool wanted(const struct own_options *o, size_t i)
 {
 	return i < 2 || !o->peers || suite_names(o->peers, peers[i].name);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "stats.h"
 #include "suite.h"
 
 static double number(const json_t *o, const char *key)
@@ -62,12 +63,12 @@ static void show_op(const json_t *mechs, const char *op, const char *title)
 		if (!c)
 			continue;
 		if (base <= 0)
-			base = number(c, "median");
+			base = number(c, "min");
 		printf("%-16s", text(m, "name"));
 		print_ns(number(c, "min"), 10);
 		print_ns(number(c, "median"), 12);
 		print_ns(number(c, "p99"), 14);
-		printf("%8.1fx", base > 0 ? number(c, "median") / base : 0);
+		printf("%8.1fx", base > 0 ? number(c, "min") / base : 0);
 		print_ns(number(c, "guest_cpu"), 12);
 		print_ns(number(c, "supervisor_cpu"), 14);
 		putchar('\n');
@@ -130,6 +131,9 @@ static void show_mechanisms(const json_t *mechs)
 		"A call that reads a path and writes a struct (stat)");
 	show_op(mechs, "open",
 		"A call that gives a descriptor (open, with its close)");
+	puts("\nMinimum and median are of batches of a millisecond, 99 % of "
+	     "calls "
+	     "timed one by one;\nthe ratio is of the minima.");
 	show_life(mechs);
 	show_scaling(mechs, "threads");
 	show_scaling(mechs, "processes");
@@ -224,9 +228,12 @@ static void show_command(const json_t *c)
 	size_t i;
 
 	printf("\n%s\n%d pairs after %d warm-up%s: ms; the ratio is the "
-	       "median of the pairs', with its 95 %% interval\n",
+	       "median of the pairs', with %s\n",
 	       text(c, "line"), (int)number(c, "runs"),
-	       (int)number(c, "warmup"), number(c, "warmup") == 1 ? "" : "s");
+	       (int)number(c, "warmup"), number(c, "warmup") == 1 ? "" : "s",
+	       number(c, "runs") < STATS_INTERVAL_LEAST
+		       ? "its range (an interval needs 6 pairs)"
+		       : "its 95 % interval");
 	printf("%-10s%10s%10s%10s%10s  %13s%12s\n", "", "median", "minimum",
 	       "cpu", "ratio", "interval", "peak KiB");
 	json_array_foreach(json_object_get(c, "sides"), i, s) show_side(s);

@@ -11,6 +11,8 @@
 
 #include <stddef.h>
 
+enum { STATS_INTERVAL_LEAST = 6 };
+
 struct stats {
 	size_t count;
 	double min, median, max;

@@ -54,4 +54,7 @@ void show_table(const json_t *root);
 /* Writes the page; 0 or -errno. */
 int MUST_CHECK show_html(const json_t *root, const char *path);
 
+/* Names of peers, with commas: one that is none is said, and -EINVAL. */
+int suite_peers_known(const char *list);
+
 #endif

@@ -99,7 +99,7 @@ static int check(const struct bench_options *o, bool command)
 			 "bench [options] -- CMD");
 		return -EINVAL;
 	}
-	return 0;
+	return o->peers ? suite_peers_known(o->peers) : 0;
 }
 
 int cli_bench(int argc, char **argv)
