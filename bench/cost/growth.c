@@ -8,6 +8,8 @@
  */
 #include "suite.h"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
@@ -265,6 +267,19 @@ static int remove_one(const char *path, const struct stat *st UNUSED,
 	return remove(path);
 }
 
+/* Inside all new files are in memory. */
+static void warn_of_disk(json_t *root, const char *dir)
+{
+	struct statfs sf;
+
+	if (statfs(dir, &sf) == 0 && sf.f_type != TMPFS_MAGIC)
+		suite_warn(root,
+			   "growth: natively %s is on a disk's file system, "
+			   "inside files are in memory: look at each line's "
+			   "slope, or set TMPDIR to a folder on a tmpfs",
+			   dir);
+}
+
 int suite_growth(json_t *root, const struct suite_options *opt)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -282,6 +297,7 @@ int suite_growth(json_t *root, const struct suite_options *opt)
 		log_host(errno, "bench: making %s", p.dir);
 		return -EIO;
 	}
+	warn_of_disk(root, p.dir);
 	grow_files(list, &p);
 	grow_workers(list, &p, false, opt);
 	grow_workers(list, &p, true, opt);
