@@ -2,6 +2,7 @@
  * cmd_bench.c - `cloche bench`: what interception costs on this machine, or
  * what it costs a command of the user's.
  */
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "cli.h"
@@ -81,8 +82,22 @@ static int measure(json_t *root, const struct bench_options *o, char **argv)
 	return !ret && o->growth ? suite_growth(root, &s) : ret;
 }
 
+/* Before minutes are spent on measuring. */
+static int html_check(const char *path)
+{
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd >= 0)
+		return 0;
+	log_info("bench: cannot write %s: %s%s", path, strerror(errno),
+		 errno == ENOENT ? "; make its directory first" : "");
+	return -EINVAL;
+}
+
 static int check(const struct bench_options *o, bool command)
 {
+	int ret = 0;
+
 	if (o->ms > 10000 || o->rounds > 64 || o->runs > 10000 ||
 	    o->warmup > 10000) {
 		log_info("bench: at most --ms 10000, --rounds 64, --runs "
@@ -99,7 +114,9 @@ static int check(const struct bench_options *o, bool command)
 			 "bench [options] -- CMD");
 		return -EINVAL;
 	}
-	return o->peers ? suite_peers_known(o->peers) : 0;
+	if (o->peers)
+		ret = suite_peers_known(o->peers);
+	return ret || !o->html ? ret : html_check(o->html);
 }
 
 int cli_bench(int argc, char **argv)

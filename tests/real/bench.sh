@@ -68,6 +68,10 @@ check failing-command-is-measured has \
 	"$(c bench --runs 1 --peers none -- false 2>&1)" 'status is 1'
 check no-such-command same "$(status c bench --runs 1 -- /nosuch)" 125
 check no-such-mechanism has "$(c bench --only nosuch 2>&1)" 'no mechanism nosuch'
+check no-such-peer has "$(c bench --peers bwrap,nosuch -- true 2>&1)" \
+	'no peer "nosuch"'
+check page-is-tried-first has "$(timeout 5 "$CLOCHE" bench --html /nosuch/x 2>&1)" \
+	'make its directory first'
 check prepare-fails same \
 	"$(status c bench --runs 1 --prepare false -- true)" 125
 check options-of-the-other same "$(status c bench --growth -- true)" 125
