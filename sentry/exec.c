@@ -315,6 +315,14 @@ static struct task *exec_former(struct sentry *s, pid_t tid)
 	return task_find(s, (pid_t)former);
 }
 
+/* False: it has been killed meanwhile, and nothing can be told of it. */
+static bool is_stopped(pid_t tid)
+{
+	errno = 0;
+	(void)ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rip), 0);
+	return errno != ESRCH;
+}
+
 void exec_event(struct sentry *s, pid_t tid)
 {
 	struct exec_plan *p = NULL;
@@ -348,8 +356,10 @@ void exec_event(struct sentry *s, pid_t tid)
 	sentry_unlock(s);
 	strbuf_fini(&b);
 	if (!p) {
-		log_warn("process %d ran something else than the stub: killed",
-			 tid);
+		if (is_stopped(tid))
+			log_warn("process %d ran something else than the stub: "
+				 "killed",
+				 tid);
 		kill(tid, SIGKILL);
 	}
 	trace_cont(s, tid, 0);
