@@ -294,7 +294,8 @@ fi
 if [ "$(id -u)" = 0 ] && have sshd && have ssh; then
 	ssh-keygen -q -t ed25519 -N '' -f key && cat key.pub >"$srv/auth"
 	ssh-keygen -q -t ed25519 -N '' -f "$srv/hostkey"
-	chmod 600 "$srv/auth" && "$(command -v sshd)" -D -f /dev/null -h "$srv/hostkey" \
+	chmod 600 "$srv/auth"
+	"$(command -v sshd)" -D -f /dev/null -h "$srv/hostkey" \
 		-o ListenAddress=$H:22 -o AuthorizedKeysFile="$srv/auth" \
 		-o StrictModes=no -o PidFile=none -o UsePAM=no \
 		-o PermitRootLogin=yes -o Subsystem="sftp internal-sftp" \
