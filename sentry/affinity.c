@@ -322,32 +322,47 @@ static bool wants_to_run(pid_t tid)
 	return p && p[1] == ' ' && p[2] == 'R';
 }
 
-/* Guests that want to run, two at most; with the lock. */
-static unsigned guests_wanting(struct sentry *s)
+/* With the lock: AFFINITY_TASKS at most, which is all of them. */
+static size_t guest_tids(struct sentry *s, pid_t *tids)
 {
-	unsigned n = 0;
+	size_t n = 0;
 
-	if (s->tasks.count > AFFINITY_TASKS)
-		return 2;
 	list_for_each (g, &s->tgroups) {
 		struct tgroup *tg = list_entry(g, struct tgroup, list);
 
-		list_for_each (q, &tg->tasks) {
-			n += wants_to_run(
-				list_entry(q, struct task, list)->tid);
-			if (n == 2)
-				return n;
-		}
+		list_for_each (q, &tg->tasks)
+			if (n < AFFINITY_TASKS)
+				tids[n++] =
+					list_entry(q, struct task, list)->tid;
 	}
 	return n;
 }
 
+/* Guests that want to run, two at most. /proc is read without the lock: calls
+ * are answered meanwhile. */
+static unsigned guests_wanting(struct sentry *s)
+{
+	pid_t tids[AFFINITY_TASKS];
+	unsigned wanting = 0;
+	size_t n = 0;
+	bool many;
+
+	sentry_lock(s);
+	many = s->tasks.count > AFFINITY_TASKS;
+	if (!many)
+		n = guest_tids(s, tids);
+	sentry_unlock(s);
+	if (many)
+		return 2;
+	for (size_t i = 0; i < n && wanting < 2; i++)
+		wanting += wants_to_run(tids[i]);
+	return wanting;
+}
+
 /* One look; with the lock. */
-static void look(struct sentry *s)
+static void look(struct sentry *s, unsigned machine, unsigned guests)
 {
 	struct affinity *p = s->affinity;
-	unsigned machine = machine_wanting(p);
-	unsigned guests = machine < 2 ? machine : guests_wanting(s);
 
 	p->wanting = (3 * p->wanting + ONE * guests) / 4;
 	if (atomic_load(&p->state) == AFFINITY_SPREAD) {
@@ -373,10 +388,12 @@ static void look(struct sentry *s)
 void affinity_tick(struct sentry *s)
 {
 	struct affinity *p = s->affinity;
-	unsigned calls;
+	unsigned calls, machine, guests;
 
 	if (affinity_timeout(s) < 0)
 		return;
+	machine = machine_wanting(p);
+	guests = machine < 2 ? machine : guests_wanting(s);
 	sentry_lock(s);
 	calls = atomic_load_explicit(&p->calls, memory_order_relaxed);
 	if (calls != p->seen)
@@ -389,6 +406,6 @@ void affinity_tick(struct sentry *s)
 		return;
 	}
 	p->seen = calls;
-	look(s);
+	look(s, machine, guests);
 	sentry_unlock(s);
 }
