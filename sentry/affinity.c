@@ -309,15 +309,10 @@ static unsigned machine_wanting(const struct affinity *p)
 
 static bool wants_to_run(pid_t tid)
 {
-	char path[64], buf[256], *p;
-	ssize_t n;
+	char buf[256], *p;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
-	if (n <= 0)
+	if (base_read_proc(tid, "stat", buf, sizeof(buf)) <= 0)
 		return false;
-	buf[n] = '\0';
 	p = strrchr(buf, ')');
 	return p && p[1] == ' ' && p[2] == 'R';
 }

@@ -187,18 +187,13 @@ static void make_execfn(struct resolver *r)
 
 static bool guest_fd_cloexec(struct resolver *r)
 {
-	char path[64], buf[256], *p;
-	ssize_t n;
+	char file[32], buf[256], *p;
 
 	if (r->req->path[0] == '/' || r->req->dirfd == AT_FDCWD)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", r->tid,
-		 r->req->dirfd);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
-	if (n <= 0)
+	snprintf(file, sizeof(file), "fdinfo/%d", r->req->dirfd);
+	if (base_read_proc(r->tid, file, buf, sizeof(buf)) <= 0)
 		return false;
-	buf[n] = '\0';
 	p = strstr(buf, "flags:");
 	return p && strtoul(p + 6, NULL, 8) & O_CLOEXEC;
 }

@@ -21,21 +21,6 @@ bool limits_sampled(const struct config *cfg)
 	return cfg->limits.memory || cfg->limits.cpu_time_ms;
 }
 
-static ssize_t read_proc(pid_t pid, const char *file, char *buf, size_t size)
-{
-	char path[64];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	n = read(fd, buf, size - 1);
-	if (n >= 0)
-		buf[n] = '\0';
-	return n;
-}
-
 /* Bytes in memory; shared: of files or of memory that others may map. */
 struct resident {
 	uint64_t total, shared;
@@ -47,7 +32,7 @@ static void resident_add(struct resident *r, pid_t pid)
 	unsigned long long size, pages, shared;
 	char buf[TEXT_SIZE];
 
-	if (read_proc(pid, "statm", buf, sizeof(buf)) <= 0 ||
+	if (base_read_proc(pid, "statm", buf, sizeof(buf)) <= 0 ||
 	    sscanf(buf, "%llu %llu %llu", &size, &pages, &shared) != 3)
 		return;
 	r->total += pages * page;
@@ -58,7 +43,7 @@ static uint64_t rollup(pid_t pid, const char *key)
 {
 	char buf[TEXT_SIZE], *p;
 
-	if (read_proc(pid, "smaps_rollup", buf, sizeof(buf)) <= 0)
+	if (base_read_proc(pid, "smaps_rollup", buf, sizeof(buf)) <= 0)
 		return 0;
 	p = strstr(buf, key);
 	return p ? strtoull(p + strlen(key), NULL, 10) * 1024 : 0;
@@ -80,7 +65,7 @@ static uint64_t cpu_ms(pid_t pid)
 	unsigned long long u, k, cu, ck;
 	char buf[TEXT_SIZE], *p;
 
-	if (read_proc(pid, "stat", buf, sizeof(buf)) <= 0)
+	if (base_read_proc(pid, "stat", buf, sizeof(buf)) <= 0)
 		return 0;
 	p = strrchr(buf, ')');
 	if (!p || sscanf(p + 1,

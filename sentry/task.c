@@ -84,17 +84,10 @@ struct task *task_find_virtual(struct sentry *s, pid_t vtid)
 /* The innermost number of "NSpid:", which without namespaces is the host's. */
 static pid_t nspid_read(pid_t tid)
 {
-	char path[64], buf[STATUS_SIZE], *line, *end;
-	ssize_t n;
+	char buf[STATUS_SIZE], *line, *end;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (base_read_proc(tid, "status", buf, sizeof(buf)) <= 0)
 		return 0;
-	n = read(fd, buf, sizeof(buf) - 1);
-	if (n <= 0)
-		return 0;
-	buf[n] = '\0';
 	line = strstr(buf, "\nNSpid:");
 	if (!line)
 		return 0;

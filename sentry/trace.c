@@ -169,15 +169,10 @@ static pid_t status_number(const char *text, const char *key)
 
 static bool read_parents(pid_t tid, pid_t *tgid, pid_t *ppid)
 {
-	char path[64], buf[1024];
-	ssize_t n;
+	char buf[1024];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
-	if (n <= 0)
+	if (base_read_proc(tid, "status", buf, sizeof(buf)) <= 0)
 		return false;
-	buf[n] = '\0';
 	*tgid = status_number(buf, "\nTgid:");
 	*ppid = status_number(buf, "\nPPid:");
 	return true;

@@ -250,18 +250,11 @@ static uint64_t status_mask(const char *text, const char *key)
  * as well when it has gone. */
 static bool signal_deliverable(pid_t tid)
 {
-	char path[64], buf[4096];
+	char buf[4096];
 	uint64_t pending;
-	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (base_read_proc(tid, "status", buf, sizeof(buf)) <= 0)
 		return true;
-	n = read(fd, buf, sizeof(buf) - 1);
-	if (n <= 0)
-		return true;
-	buf[n] = '\0';
 	pending = status_mask(buf, "\nSigPnd:") | status_mask(buf, "\nShdPnd:");
 	pending &= ~status_mask(buf, "\nSigBlk:");
 	pending &= ~status_mask(buf, "\nSigIgn:");

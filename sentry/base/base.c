@@ -3,7 +3,9 @@
  */
 #include "base.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static void log_line(const char *prefix, int err, const char *fmt, va_list ap)
 {
@@ -113,4 +115,19 @@ void auto_close_fd(int *fd)
 void auto_free_ptr(void *p)
 {
 	free(*(void **)p);
+}
+
+ssize_t base_read_proc(pid_t pid, const char *file, char *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, size - 1);
+	if (n >= 0)
+		buf[n] = '\0';
+	return n;
 }

@@ -82,4 +82,8 @@ static inline int fd_take(int *fd)
 	return v;
 }
 
+/* The start of the host's /proc/PID/FILE as a string in buf: its length, or -1.
+ * pid may be a thread's. */
+ssize_t base_read_proc(pid_t pid, const char *file, char *buf, size_t size);
+
 #endif
